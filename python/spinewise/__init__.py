@@ -66,7 +66,7 @@ __all__ = [
 
 __version__: str
 
-# Loaded when first asked for: whoever starts the command to read its help, or presses Ctrl-C at once, need not wait.
+# Loaded on first use: users who only read the help of the command, or press Ctrl-C at once, need not wait.
 LATER = {
     "ANY": "spinewise.own.scheme",
     "Advice": "spinewise.advice.answer",
@@ -104,7 +104,7 @@ LATER = {
 
 
 def __getattr__(name: str) -> object:
-    """What the package offers, from the module that has it; ``__version__`` comes from the engine."""
+    """Return a public name from the module that defines it; ``__version__`` comes from the engine."""
     if name == "__version__":
         return import_module("spinewise.core").version()
     if name == "core":
@@ -115,5 +115,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """All that the package offers, loaded or not."""
+    """The names of all that the package offers, loaded or not."""
     return sorted({*globals(), *LATER})

@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypedDict
 Address = tuple[str, *tuple[int, ...]]
 
 class RawTrace(TypedDict):
-    """Columns of a trace; `offsets` says where the hops of each row begin, the rest describes them, as JSON."""
+    """Columns of a trace; `offsets` locates the hops of each row, and the remaining items describe them, as JSON."""
 
     rows: dict[str, tuple[str, bytes]]
     hops: dict[str, tuple[str, bytes]]
@@ -18,7 +18,7 @@ class RawTrace(TypedDict):
     loss_words: str
 
 class RawPackets(TypedDict):
-    """Columns of captured packets; `offsets` says where the blocks of each row begin, `words` is JSON."""
+    """Columns of captured packets; `offsets` locates the blocks of each row, and `words` is JSON."""
 
     rows: dict[str, tuple[str, bytes]]
     blocks: dict[str, tuple[str, bytes]]
@@ -93,14 +93,14 @@ def bench(options_json: str, /) -> str:
 # What hooks of schemes written in Python are lent. Times are picoseconds, rates bits per second.
 
 class Rng:
-    """A random stream of this seat's own."""
+    """The random stream of this seat."""
 
     def below(self, n: int) -> int: ...
     def bits(self) -> int: ...
     def unit(self) -> float: ...
 
 class Out:
-    """What is to be done when the hook has returned; `to` and `key` are made by `spinewise.To` and `spinewise.Key`.
+    """Actions to take when the hook has returned; `to` and `key` are made by `spinewise.To` and `spinewise.Key`.
 
     docs/how-to/own-scheme.md has the meaning and the unit of each argument.
     """
@@ -124,7 +124,7 @@ class Out:
     def record(self, series: int, value: float) -> None: ...
 
 class HostView:
-    """What a host can know, and what its operator has told it."""
+    """The knowledge of a host: what it can observe, and what its operator has configured."""
 
     host: int
     leaf: int
@@ -140,7 +140,7 @@ class HostView:
     def rate_to_host(self, host: int, way: int) -> int: ...
 
 class SwitchView:
-    """What a switch can know of itself, and what it is told."""
+    """The knowledge of a switch: what it can observe of itself, and what it is told."""
 
     switch: int
     tier: str
@@ -168,7 +168,7 @@ class SwitchView:
     def told_component(self, from_leaf: int, to_leaf: int, n: int) -> tuple[int, tuple[int, ...]] | None: ...
 
 class Peers:
-    """The peers this seat has met, in the order of meeting; rows are what `Peer` and `Route` of the class make."""
+    """The peers that this seat has met, in that order; their rows are made by the class's `Peer` and `Route`."""
 
     ids: tuple[int, ...]
     def __len__(self) -> int: ...
@@ -177,7 +177,7 @@ class Peers:
     def route(self, n: int, way: int) -> Any: ...
 
 class Cx:
-    """What every hook is lent; the view is a `HostView` or a `SwitchView`, by where the scheme sits."""
+    """The context passed to every hook; the view is a `HostView` or a `SwitchView`, depending on the scheme's place."""
 
     now: int
     view: Any
@@ -212,9 +212,9 @@ class Header:
     data: bytes
 
 class Feedback:
-    """What became of a flow, a path or a probe; what does not belong to the event is an AttributeError.
+    """An event of a flow, a path or a probe; reading a field that the event does not have raises AttributeError.
 
-    docs/how-to/own-scheme.md lists the words of `event`, and which fields each has.
+    docs/how-to/own-scheme.md lists the values of `event`, and the fields of each.
     """
 
     event: str

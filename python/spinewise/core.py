@@ -1,4 +1,4 @@
-"""The one door to the compiled engine: JSON in, columns out, errors as `spinewise.SpecError`."""
+"""The only access to the compiled engine: JSON in, columns out, errors as `spinewise.SpecError`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from spinewise._core import SpecError as CoreSpecError
 
 
-# How long `validate` runs a spec to see how fast it goes.
+# How long `validate` runs a spec to measure its speed.
 MEASURED_SECONDS = 0.3
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
         simulated_ps: simulated time, in picoseconds.
@@ -49,7 +49,7 @@ class Progress:
 
     @property
     def fraction(self) -> float:
-        """How far the run is, from 0 to 1: by flows done or by simulated time, whichever is more."""
+        """The share of the run that is done, from 0 to 1: by flows or by simulated time, whichever is greater."""
         flows = 1.0 - self.flows_open / self.flows_total if self.flows_total else 0.0
         time = self.simulated_ps / self.horizon_ps if self.horizon_ps else 0.0
         return min(max(flows, time), 1.0)
@@ -57,12 +57,12 @@ class Progress:
 
 ProgressHook = Callable[[Progress], object]
 ThreadsWhen = Literal["worth", "always"]
-"""Whether threads leave a run to one of them where they gain nothing; tests have them work at any cost."""
+"""Whether a run uses one thread if more do not help, or always all, as in tests."""
 
 
 @cache
 def engine() -> ModuleType:
-    """The extension module, imported on first use so that `--help` needs no engine."""
+    """The extension module, imported on first use so that `--help` does not need the engine."""
     try:
         from spinewise import _core  # noqa: PLC0415
     except ImportError as missing:
@@ -79,7 +79,7 @@ def version() -> str:
 
 
 def engine_digest() -> str:
-    """SHA-256 (hex) over the sources of the engine: equal engines on all machines have the same, others have not."""
+    """SHA-256 (hex) over the sources of the engine: identical for identical engines on all machines, else different."""
     try:
         return cast(str, engine().ENGINE_DIGEST)
     except AttributeError:
@@ -87,18 +87,18 @@ def engine_digest() -> str:
 
 
 def encode(spec: Mapping[str, object]) -> str:
-    """`spec` as JSON; refuses what JSON cannot say (dates, NaN, infinities), naming the key."""
+    """`spec` as JSON; refuse what JSON cannot represent (dates, NaN, infinities), naming the key."""
     return json.dumps(plain(spec), allow_nan=False)
 
 
-# Schemes written in Python, by what a spec says of their code: name and digest. A spec that says neither gets none.
+# Schemes written in Python, by the name and digest of their code in a spec. A spec without both gets none.
 OWN_SCHEMES: dict[tuple[str, str], OwnScheme] = {}
 
 
 def own_schemes(spec: Mapping[str, object]) -> list[OwnScheme]:
-    """The schemes written in Python that a spec names by their code, as far as this process was given them.
+    """The schemes written in Python that a spec names by their code, if this process was given them.
 
-    One of the same name with other code is told to the engine too: that is what it then refuses.
+    A scheme of the same name with other code is also passed to the engine, which then refuses it.
     """
     table = spec.get("scheme")
     source = table.get("source") if isinstance(table, Mapping) else None
@@ -122,10 +122,10 @@ def resolve(spec: Mapping[str, object]) -> Spec:
 
 
 def worked_out(spec: Mapping[str, object]) -> list[WorkedOut]:
-    """What follows from the fabric in a spec, where it says "auto" or its preset does.
+    """The values that follow from the fabric, where the spec or its preset says "auto".
 
     Raises:
-        SpecError: the spec does not hold.
+        SpecError: the spec is invalid.
     """
     core = engine()
     try:
@@ -137,7 +137,7 @@ def worked_out(spec: Mapping[str, object]) -> list[WorkedOut]:
 
 
 def toml_lines(text: str) -> list[tuple[str, int]]:
-    """The line of every key of a TOML text, counted from 1, by its path; an empty list if it is no TOML."""
+    """The line of every key of a TOML text, counted from 1, by its path; an empty list if it is not TOML."""
     return cast("list[tuple[str, int]] | None", engine().toml_lines(text)) or []
 
 
@@ -145,11 +145,11 @@ def topology(spec: Mapping[str, object]) -> Fabric:
     """The fabric of a spec as it is built, overrides and faults included.
 
     Raises:
-        SpecError: the spec does not hold, or a fault or an override names what is not there.
+        SpecError: the spec is invalid, or a fault or an override names something that does not exist.
     """
     core = engine()
     try:
-        # Which scheme runs does not matter here, and one written in Python need not be at hand.
+        # The scheme does not matter here, and one written in Python may be unavailable.
         return cast(Fabric, json.loads(core.topology(encode({**spec, "scheme": {}}))))
     except core.SpecError as error:
         raise translated(error) from None
@@ -165,12 +165,12 @@ def run(
 ) -> RawOutcome:
     """Simulate a resolved spec with the interpreter detached; with `trace`, choices of these flows are traced.
 
-    So many threads work at it, where there are processors and they gain by it, or `when` says always; a run that is
-    traced, or cannot be parted, is one thread's.
+    It uses this many threads, if there are processors and they help, or if `when` is "always"; a run that is
+    traced, or cannot be split, uses one thread.
 
-    Under a scheme written in Python the interpreter stays: such runs take turns, however many threads there are.
+    Under a scheme written in Python the interpreter is not released: such runs take turns, whatever the threads.
 
-    `progress` is called about ten times a second; an exception it raises ends the run and comes out here.
+    `progress` is called about ten times a second; an exception it raises ends the run and is raised here.
     """
     core = engine()
     try:
@@ -185,7 +185,7 @@ def run(
 def validate(resolved: Spec, progress: ProgressHook | None = None, seconds: float = MEASURED_SECONDS) -> Checked:
     """Set a resolved spec up, and run it for some seconds: `spec`, `warnings`, `estimate` and `measured`.
 
-    What was measured is in seconds of this thread's processor, which do not depend on what else the machine does.
+    Measurements are in seconds of this thread's processor time, which do not depend on other load of the machine.
     """
     core = engine()
     try:
@@ -206,14 +206,14 @@ def validate(resolved: Spec, progress: ProgressHook | None = None, seconds: floa
 
 
 def means(threads: int = 1, when: ThreadsWhen = "worth") -> str:
-    """What a run may take of this machine, as the engine wants it."""
+    """The share of this machine that a run may use, in the form the engine expects."""
     told: dict[str, object] = {"threads": threads, "threads_if_worth": when == "worth"}
     limits = {"memory": free_memory(), "address_space": free_addresses()}
     return encode(told | {name: left for name, left in limits.items() if left is not None})
 
 
 def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int, int, int], object] | None:
-    """The engine's progress call as a `Progress`, with what the engine need not tell each time."""
+    """The engine's progress call as a `Progress`, with the facts that the engine need not repeat."""
     if progress is None:
         return None
     horizon = int(float(resolved["run"]["until_us"]) * PS_PER_US)
@@ -237,7 +237,7 @@ def params_of(entry: Thing) -> list[Param]:
 
 
 def named(entries: Sequence[Thing], name: str) -> str | None:
-    """The name of the entry that has this name or alias; aliases in capitals or not, as specs take them."""
+    """The name of the entry that has this name or alias; aliases in any case, as in specs."""
     for entry in entries:
         found: Mapping[str, object] = {**entry}
         more = found.get("aliases")
@@ -259,7 +259,7 @@ def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[Timed]:
     Args:
         only: part of the names of the cases to run; empty for all. `decisions` measures the schemes alone,
             `reference` the reference loop.
-        rounds: how many; the best counts.
+        rounds: the number of rounds; the best counts.
         share: length of a round as a share of the full one, which takes 3 s or more.
     """
     options = {"only": only, "rounds": rounds, "share": share}

@@ -1,4 +1,4 @@
-"""Errors a user can mend: each names the file, the key, the value and what is allowed.
+"""Errors a user can fix: each names the file, the key, the value and what is allowed.
 
 The command line prints them on one screen and exits with code 2. Anything else that escapes is a
 defect of Spinewise and shows its traceback.
@@ -13,9 +13,9 @@ from functools import partial
 MAX_VALUE_CHARS = 200
 MAX_HINT_CHARS = 600
 NEAR = 0.62
-"""Share of letters that a word has in common with a spelling near it; "bogus" has three of the five of "busbw"."""
+"""The share of letters that a word shares with a spelling near it; "bogus" has three of the five of "busbw"."""
 VERY_NEAR = 0.85
-"""The same where the word is the first half of another: "--schemes" is nearer to "--scheme" than "--scheme-file" is."""
+"""The same if the word is the first half of another: "--schemes" is nearer to "--scheme" than "--scheme-file" is."""
 
 
 class SpecError(ValueError):
@@ -27,7 +27,7 @@ class SpecError(ValueError):
         allowed: what would be right, as a phrase ("an integer from 1 to 4096").
         hint: a way out or the nearest spelling, or None.
         file: the file the value came from, or None.
-        line: the line of that file where the key stands, from 1, or None.
+        line: the line of that file that has the key, from 1, or None.
         unserved: the scheme cannot serve this fabric, and nothing given asked for what does not fit; a
             comparison leaves it out.
     """
@@ -53,7 +53,7 @@ class SpecError(ValueError):
         super().__init__(self.one_line())
 
     def __reduce__(self) -> tuple[partial[SpecError], tuple[str, str, str, str | None]]:
-        """As pickle needs it, for errors of runs that were made in another process."""
+        """Support pickle, for errors of runs made in another process."""
         make = partial(SpecError, file=self.file, line=self.line, unserved=self.unserved)
         return make, (self.key, self.value, self.allowed, self.hint)
 
@@ -80,7 +80,7 @@ class SpecError(ValueError):
         }
 
     def why_left_out(self, what: str) -> str:
-        """Why something was left out, where the text around says what: without the words "in `what`"."""
+        """The reason why something was left out, for a text that names it already: without the words "in `what`"."""
         hint = (self.hint or "").removesuffix(f" (in {what})")
         said = [hint] if hint and hint != f"in {what}" else []
         return "; ".join([*said, f"{self.key}: {self.allowed}"])
@@ -108,7 +108,7 @@ class SchemeError(RuntimeError):
         super().__init__(message)
 
     def __reduce__(self) -> tuple[type[SchemeError], tuple[str, str, int, int | None]]:
-        """As pickle needs it."""
+        """Support pickle."""
         return SchemeError, (str(self), self.hook, self.now_ps, self.flow)
 
 
@@ -117,7 +117,7 @@ class Cancelled(Exception):  # noqa: N818 - the run did not fail, it was asked t
 
 
 def shorten(text: str, most: int = MAX_VALUE_CHARS) -> str:
-    """`text`, cut in the middle when it would fill the screen."""
+    """`text`, cut in the middle if it would fill the screen."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -125,11 +125,11 @@ def shorten(text: str, most: int = MAX_VALUE_CHARS) -> str:
 
 
 SAME = {"dlb": "ars", "roce": "rdma", "rocev2": "rdma"}
-"""What things are called elsewhere, and here."""
+"""Names used elsewhere, and the name used here."""
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """A hint with what else `word` is called, or the nearest spelling, among `words`; None when nothing is near."""
+    """A hint with another name of `word`, or the nearest spelling, among `words`; None if nothing is near."""
     words = list(words)
     if (meant := SAME.get(word.lower())) in words:
         return f'did you mean "{meant}"?'

@@ -1,13 +1,13 @@
-"""What this machine can give to a run."""
+"""The resources that this machine can give to a run."""
 
 from __future__ import annotations
 
 import resource
 from pathlib import Path
 
-# Left to everything else.
+# Reserved for everything else.
 SPARE_BYTES = 64 * 2**20
-# Allocators take more than is asked for, and other processes live too.
+# Allocators take more than requested, and other processes need memory too.
 SHARE = 0.9
 
 PROC = Path("/proc")
@@ -15,27 +15,27 @@ CGROUP = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int | None:
-    """Bytes that a run may take: the least of what the machine, the container and the shell's limit leave.
+    """The bytes that a run may use: the least of what the machine, the container and the shell's limit leave.
 
-    None where none of them can be read.
+    None if none of them can be read.
     """
     limits = [left for left in (machine_left(), container_left(), process_left()) if left is not None]
     return spared(min(limits)) if limits else None
 
 
 def free_addresses() -> int | None:
-    """Bytes of address space that a run may take; None where the shell sets no limit, as to reserve costs nothing."""
+    """Bytes of address space that a run may use; None if the shell sets no limit, as reserving costs nothing."""
     left = process_left()
     return None if left is None else spared(left)
 
 
 def spared(left: int) -> int:
-    """What a run may take of it."""
+    """The part of the free memory that a run may use."""
     return max(int((left - SPARE_BYTES) * SHARE), 0)
 
 
 def machine_left() -> int | None:
-    """What the kernel counts as available."""
+    """The memory that the kernel reports as available."""
     for line in read(PROC / "meminfo").splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -43,7 +43,7 @@ def machine_left() -> int | None:
 
 
 def container_left() -> int | None:
-    """What the memory limit of the control group leaves, of version 2 or 1."""
+    """The memory left under the limit of the control group, of version 2 or 1."""
     for limit, used in (
         ("memory.max", "memory.current"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
@@ -55,7 +55,7 @@ def container_left() -> int | None:
 
 
 def process_left() -> int | None:
-    """What the limit on address space (`ulimit -v`) leaves."""
+    """The address space left under its limit (`ulimit -v`)."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     pages = read(PROC / "self/statm").split()
     if most == resource.RLIM_INFINITY or not pages:
@@ -64,7 +64,7 @@ def process_left() -> int | None:
 
 
 def resident_memory() -> int:
-    """Bytes that this process takes now."""
+    """The memory that this process uses now, in bytes."""
     pages = read(PROC / "self/statm").split()
     if len(pages) > 1:
         return int(pages[1]) * resource.getpagesize()
@@ -72,7 +72,7 @@ def resident_memory() -> int:
 
 
 def read(path: Path) -> str:
-    """The text of a file of the kernel; empty if there is none."""
+    """The text of a kernel file; empty if it cannot be read."""
     try:
         return path.read_text()
     except OSError:

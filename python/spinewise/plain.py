@@ -1,7 +1,7 @@
-"""Values as people give them become plain ones: tables, lists, texts, numbers and booleans, and nothing else.
+"""Convert given values to plain ones: tables, lists, texts, numbers and booleans, and nothing else.
 
-NumPy's numbers and arrays, tuples and paths are taken for what they mean. What cannot be said in JSON, what
-is too deep and what contains itself is refused by its key.
+NumPy's numbers and arrays, tuples and paths are converted. A value that JSON cannot represent, that
+is too deep or that contains itself is refused by its key.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ NUMBERS = "a whole number from -2^63 to 2^64 - 1, or a finite number"
 
 
 def plain(value: object, path: str = "", level: int = 0) -> Json:
-    """A plain copy of `value`, which stands at the key `path`.
+    """A plain copy of `value`, which is at the key `path`.
 
     Raises:
         SpecError: at the first thing that is not plain.
     """
-    # Quick for what is nearly everything: lists of flows have millions of numbers.
+    # A fast path for nearly all values: lists of flows have millions of numbers.
     if value is None or isinstance(value, bool) or (type(value) is int and LEAST <= value <= MOST):
         return value
     if isinstance(value, Mapping | list | tuple):
@@ -85,7 +85,7 @@ def whole(value: SupportsInt, path: str) -> int:
 
 
 def finite(value: SupportsFloat, path: str) -> float:
-    """A number that is neither infinite nor none."""
+    """A finite number."""
     number = float(value)
     if math.isfinite(number):
         return number
@@ -93,13 +93,13 @@ def finite(value: SupportsFloat, path: str) -> float:
 
 
 def too_deep(path: str) -> SpecError:
-    """The error about tables in tables in tables."""
+    """The error about too many nested tables."""
     allowed = f"tables and lists of 1 to {MOST_LEVELS} levels"
     return SpecError(path or "spec", "more levels", allowed, "does a table contain itself?")
 
 
 def shown(value: object) -> str:
-    """A value as text, whatever it is."""
+    """A value as text, whatever its type."""
     try:
         return str(value)
     except Exception as error:
@@ -110,7 +110,7 @@ def share(where: str, given: object) -> float:
     """A share: a number, or a text with a percent sign.
 
     Raises:
-        SpecError: it is none, or not above 0 and at most 1.
+        SpecError: it is not a share, or not above 0 and at most 1.
     """
     words = shown(given).strip()
     try:
@@ -123,7 +123,7 @@ def share(where: str, given: object) -> float:
 
 
 def unlike(name: str, needed: str, given: object) -> TypeError:
-    """The error about an argument of another kind than is needed."""
+    """The error about an argument of a wrong type."""
     what = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
     return TypeError(f"{name}: {needed} is needed, not {what}")
 

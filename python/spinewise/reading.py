@@ -1,4 +1,4 @@
-"""Reading the files that people name: ordinary files only, and no more than is sensible."""
+"""Read files named by users: ordinary files only, with a limit of size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TABLE_BYTES = 1_000 * MB
 CHUNK = 16 * MB
 MAY_READ = "a file that you may read"
 STANDARD_INPUT = "-"
-"""What standard input is called where a file is named."""
+"""The name of standard input where a file is expected."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -29,13 +29,13 @@ _KINDS = {
 
 
 def read_bytes(path: str | Path, key: str, *, most: int, allowed: str = "a file that can be read") -> bytes:
-    """The content of an ordinary file of at most `most` bytes; `key` is where its name was given.
+    """The content of an ordinary file of at most `most` bytes; `key` is the option or key that named it.
 
     Raises:
-        SpecError: it is not there, cannot be read, is a folder, device or pipe, or is longer.
+        SpecError: it does not exist, cannot be read, is a folder, device or pipe, or is longer.
     """
     try:
-        # A pipe without a writer would be waited for, for ever.
+        # Opening a pipe without a writer would block indefinitely.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except PermissionError as error:
         raise refused(path, key, MAY_READ, reason(error)) from None
@@ -54,13 +54,13 @@ def read_bytes(path: str | Path, key: str, *, most: int, allowed: str = "a file 
         except OSError as error:
             raise refused(path, key, allowed, reason(error)) from None
     if len(content) > most:
-        # Files of /proc tell no size.
+        # Files of /proc have no size.
         raise refused(path, key, limit, "it is longer")
     return content
 
 
 def up_to(stream: BinaryIO, most: int) -> bytes:
-    """Up to `most` bytes of a stream; memory grows with what is read."""
+    """Read at most `most` bytes of a stream; memory grows only with what is read."""
     found = bytearray()
     while len(found) < most and (more := stream.read(min(CHUNK, most - len(found)))):
         found += more
@@ -76,10 +76,10 @@ def is_ordinary(path: str | Path) -> bool:
 
 
 def ordinary(path: str | Path, key: str, allowed: str) -> None:
-    """Refuse what is no ordinary file, before something else reads it.
+    """Refuse anything but an ordinary file, before something else reads it.
 
     Raises:
-        SpecError: it is not there, or is a folder, device or pipe, or may not be read.
+        SpecError: it does not exist, or is a folder, device or pipe, or may not be read.
     """
     try:
         mode = os.stat(path).st_mode
@@ -97,7 +97,7 @@ def read_text(path: str | Path, key: str, *, most: int, allowed: str = "a text f
     """The text of an ordinary file in UTF-8; a byte order mark at its beginning is left out.
 
     Raises:
-        SpecError: as `read_bytes`; or it is no UTF-8.
+        SpecError: as `read_bytes`; or it is not UTF-8.
     """
     return decoded(read_bytes(path, key, most=most, allowed=allowed), printable(path))
 
@@ -111,14 +111,14 @@ BEGINNINGS = {
     b"PAR1": "a Parquet file",
     b"%PDF": "a PDF document",
 }
-"""How files begin that are often taken for text, and what they are."""
+"""First bytes of files that are often mistaken for text, and their kinds."""
 
 
 def decoded(content: bytes, file: str) -> str:
-    """The text that a file holds in UTF-8.
+    """Decode the content of a UTF-8 file.
 
     Raises:
-        SpecError: it is none.
+        SpecError: it is not UTF-8.
     """
     try:
         return content.decode("utf-8-sig")
@@ -130,10 +130,10 @@ def decoded(content: bytes, file: str) -> str:
 
 
 def read_standard_input(key: str, *, most: int, allowed: str) -> str:
-    """The text that comes on standard input, to its end.
+    """Read standard input to its end, as text.
 
     Raises:
-        SpecError: there is none, it is longer than `most` bytes, or no UTF-8.
+        SpecError: it is closed, longer than `most` bytes, or not UTF-8.
     """
     if sys.stdin is None:
         raise SpecError(key, STANDARD_INPUT, allowed, "standard input is closed")
@@ -144,20 +144,20 @@ def read_standard_input(key: str, *, most: int, allowed: str) -> str:
 
 
 def refused(path: str | Path, key: str, allowed: str, hint: str) -> SpecError:
-    """The error about a file named under `key`; a file of its own is the one to blame."""
+    """The error about a file named under `key`; if the error names a file of its own, that one is to blame."""
     return SpecError(key, printable(path), allowed, hint)
 
 
 def reason(error: Exception) -> str:
-    """Why a file could not be opened, in words."""
+    """The reason why a file could not be opened, in words."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def kind(mode: int) -> str:
-    """What is there in the place of a file."""
+    """The kind of thing found in place of a regular file."""
     return _KINDS.get(stat.S_IFMT(mode), "no ordinary file")
 
 
 def printable(path: str | os.PathLike[str]) -> str:
-    """A name as it can be shown: control characters are escaped."""
+    """A printable name: control characters are escaped."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in os.fsdecode(path))

@@ -1,4 +1,4 @@
-"""What the engine replies, as typed tables. A test compares their keys with what it says."""
+"""The engine's replies as typed tables. A test compares their keys with the actual replies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spinewise.shapes import Spec, Value
 
 
 class FabricNode(TypedDict):
-    """A node: `tier` is host, leaf, aggregation, spine or core; `position` its place among those of the tier."""
+    """A node: `tier` is host, leaf, aggregation, spine or core; `position` its place within the tier."""
 
     name: str
     tier: str
@@ -35,7 +35,7 @@ FabricLink = TypedDict(
 
 
 class FabricFault(TypedDict):
-    """A fault: the links it hits, the switch if one fails, and when it holds, [from, until] in ps (None: for good)."""
+    """A fault: the links it hits, the switch if one fails, and its periods, [from, until] in ps (None: permanent)."""
 
     kind: str
     links: list[str]
@@ -49,7 +49,7 @@ class FabricFault(TypedDict):
 
 
 class Fabric(TypedDict):
-    """A fabric as it is built: `kind` is that of [topology]; links come by number, as reports list them."""
+    """A fabric as built: `kind` is that of [topology]; links come by number, as in reports."""
 
     kind: str
     nodes: list[FabricNode]
@@ -61,7 +61,7 @@ class Fabric(TypedDict):
 
 
 class WorkedOut(TypedDict):
-    """A value that was "auto": the key with its table, what it came to, and how."""
+    """A value that was "auto": the key with its table, the result, and its derivation."""
 
     key: str
     value: float
@@ -69,7 +69,7 @@ class WorkedOut(TypedDict):
 
 
 class Warned(TypedDict):
-    """What is allowed, or came out, and may not be meant."""
+    """A setting or an outcome that is allowed, but may be unintended."""
 
     code: str
     key: str | None
@@ -77,7 +77,7 @@ class Warned(TypedDict):
 
 
 class Counted(TypedDict):
-    """What the engine counts before a run."""
+    """The engine's counts before a run."""
 
     flows: int
     bytes: int
@@ -90,7 +90,7 @@ class Counted(TypedDict):
 
 
 class Measured(TypedDict):
-    """What the first moments of the run have shown; in Python in seconds of processor time."""
+    """Measurements of the first moments of a run; in Python in seconds of processor time."""
 
     setup_s: float
     run_s: float
@@ -100,7 +100,7 @@ class Measured(TypedDict):
 
 
 class Worst(TypedDict):
-    """Whose links to other switches are asked for most, and in which direction."""
+    """The node whose links to other switches are in greatest demand, and the direction."""
 
     at: str
     direction: Literal["up", "down"]
@@ -110,7 +110,7 @@ class Loads(TypedDict):
     """Offered load by definition, as fractions of capacity, when most is offered.
 
     `worst` is the leaf or pod of `wire_of_available`; reports of older engines have none. `without` are the traffic
-    entries that have no rate: much comes at once, or when the network lets it.
+    entries without a rate: their bytes come all at once, or when the network permits.
     """
 
     payload_of_nominal: float
@@ -137,7 +137,7 @@ Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | Non
 
 
 class Param(TypedDict):
-    """A key or a parameter: its default, what it may be, what it means, and its JSON Schema."""
+    """A key or a parameter: its default, its allowed values, its meaning, and its JSON Schema."""
 
     name: str
     type: str
@@ -149,7 +149,7 @@ class Param(TypedDict):
 
 
 class Listed(TypedDict):
-    """A thing of the registry with parameters: a table of a spec, or anything that one can name."""
+    """A thing of the registry with parameters: a table of a spec, or anything that can be named."""
 
     name: str
     about: str
@@ -174,7 +174,7 @@ class Workload(Listed):
 
 
 class Compared(TypedDict):
-    """By what papers compare schemes."""
+    """The criteria by which papers compare schemes."""
 
     aware: str
     needs: str
@@ -186,7 +186,7 @@ class Compared(TypedDict):
 
 
 class Transport(Listed):
-    """A transport; one that balances load by itself says what a scheme says."""
+    """A transport; one that balances load itself has a scheme's facts."""
 
     source: str
     use: str
@@ -215,7 +215,7 @@ class Scheme(Listed):
 
 
 class Preset(TypedDict):
-    """A preset: what it sets in each table."""
+    """A preset: its settings in each table."""
 
     name: str
     about: str
@@ -232,7 +232,7 @@ Kind = Literal["schemes", "topologies", "workloads", "transports", "presets"]
 
 
 class Registry(TypedDict):
-    """All there is to choose from."""
+    """All registered things."""
 
     schemes: list[Scheme]
     topologies: list[Topology]

@@ -1,4 +1,4 @@
-"""Keeping results and reading them back, whatever they are of."""
+"""Keep results and read them back, of any kind."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 class StoreWarning(UserWarning):
-    """A part of a store could not be read, and is in no answer."""
+    """A part of a store could not be read, and is missing in the answer."""
 
 
 def write(results: Result | Comparison, folder: str | Path, *, force: bool = False) -> Path:
     """Keep the results of a run or of a comparison in `folder`, whole or not at all.
 
     Raises:
-        SpecError: the folder is there and `force` is not given, or it cannot be written.
-        TypeError: what is given are no results, or the folder is no path.
+        SpecError: the folder exists and `force` is not given, or it cannot be written.
+        TypeError: the argument is not results, or the folder is not a path.
     """
     check_path("folder", folder)
     if isinstance(results, Result):
@@ -42,8 +42,8 @@ def read(folder: str | Path) -> Result | Comparison:
     """The results of a run or of a comparison that `folder` keeps.
 
     Raises:
-        SpecError: it is no such folder, of another format, or was changed.
-        TypeError: it is no path.
+        SpecError: it is not such a folder, has another format, or was changed.
+        TypeError: it is not a path.
     """
     check_path("folder", folder)
     if (Path(folder) / formats.COMPARE.record).is_file():
@@ -52,7 +52,7 @@ def read(folder: str | Path) -> Result | Comparison:
 
 
 def check_path(name: str, path: object) -> None:
-    """Refuse what is no path.
+    """Refuse a value that is not a path.
 
     Raises:
         TypeError: it is something else.
@@ -62,7 +62,7 @@ def check_path(name: str, path: object) -> None:
 
 
 def query(store: str | Path, sql: str) -> pa.Table:
-    """What a store says to a query, as an Arrow table: polars and pandas take it.
+    """Run a query on a store and return an Arrow table, which polars and pandas accept.
 
     docs/store.md has the views and their columns. Parts of the store that are damaged are left out, with a
     `StoreWarning` that names them.
@@ -72,7 +72,7 @@ def query(store: str | Path, sql: str) -> pa.Table:
         sql: one SELECT statement of DuckDB's SQL.
 
     Raises:
-        SpecError: there is no such store, or the query is wrong; it says which columns there are.
+        SpecError: there is no such store, or the query is wrong; the error lists the columns.
         TypeError: an argument is of another kind.
     """
     from spinewise.sweeps.query import ask  # noqa: PLC0415 - imports DuckDB

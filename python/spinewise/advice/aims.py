@@ -1,6 +1,6 @@
-"""What is to be as small (or as large) as can be: the grammar of an aim, and its value in a run.
+"""The quantity to minimise (or maximise): the grammar of an aim, and its value in a run.
 
-An aim is written as people say it: ``p99 slowdown of web``, ``mean FCT of short flows of web``, ``p99.9 FCT of all``,
+An aim is written in plain words: ``p99 slowdown of web``, ``mean FCT of short flows of web``, ``p99.9 FCT of all``,
 ``worst round time of reduce``, ``bus bandwidth of reduce``.
 """
 
@@ -22,17 +22,17 @@ STATISTICS = {
     "mean": "mean", "average": "mean", "median": "p50", "p50": "p50", "p95": "p95", "p99": "p99", "p99.9": "p999",
     "p999": "p999", "worst": "worst", "max": "worst", "maximum": "worst",
 }  # fmt: skip
-"""Words for statistics, and what they are called in `observed.Spread`."""
+"""Words for statistics, and their names in `observed.Spread`."""
 SHOWN = {"mean": "mean", "p50": "median", "p95": "p95", "p99": "p99", "p999": "p99.9", "worst": "worst"}
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 QUANTITIES = {
     "bus bandwidth": "bus bandwidth", "busbw": "bus bandwidth", "round time": "round time", "job time": "job time",
     "slowdown": "slowdown", "fct": "FCT", "flow completion time": "FCT", "completion time": "FCT",
 }  # fmt: skip
-"""Words for quantities, and what they are called here."""
+"""Words for quantities, and their names here."""
 OF_ROUNDS = ("round time", "job time", "bus bandwidth")
 ONE_A_RUN = ("job time", "bus bandwidth")
-"""Quantities that a run has one of, so that no statistic goes with them."""
+"""Quantities with a single value per run, so that no statistic applies to them."""
 NOISE = ("the", "flows", "flow", "traffic", "of", "entry")
 FORM = (
     'STATISTIC QUANTITY of ENTRY, such as "p99 slowdown of web", "mean FCT of short flows of web" or "worst round time'
@@ -47,13 +47,13 @@ TAIL_FLOWS = 5
 
 @dataclass(frozen=True)
 class Aim:
-    """What is asked for.
+    """The quantity that is asked for.
 
     Attributes:
         statistic: of `observed.Spread`; empty where a run has one value.
         quantity: FCT, slowdown, round time, job time or bus bandwidth.
-        entry: the traffic entry it is of; "all" is all traffic.
-        size_class: of which flows; "all" of any size.
+        entry: the name of its traffic entry; "all" is all traffic.
+        size_class: the size class of its flows; "all" for any size.
     """
 
     statistic: str
@@ -63,7 +63,7 @@ class Aim:
 
     @property
     def text(self) -> str:
-        """As people say it."""
+        """The aim in plain words."""
         of = "all traffic" if self.entry == ALL else self.entry
         sizes = "" if self.size_class == ALL else f"{self.size_class} flows of "
         head = f"{SHOWN[self.statistic]} " if self.statistic else ""
@@ -80,7 +80,7 @@ class Aim:
         return self.quantity == "bus bandwidth"
 
     def value(self, observed: Observed) -> float:
-        """Its value in a run, in its unit; NaN where the run has none."""
+        """Its value in a run, in its unit; NaN if the run has none."""
         if self.quantity in OF_ROUNDS:
             if done := self.operations(observed):
                 return done.time_s
@@ -96,22 +96,22 @@ class Aim:
         return float(getattr(flows.fct_s if self.quantity == "FCT" else flows.slowdown, self.statistic))
 
     def cost(self, observed: Observed) -> float:
-        """The same as a positive number of which less is better."""
+        """The value as a positive number, of which lower is better."""
         value = self.value(observed)
         return 1.0 / value if self.more_is_better else value
 
     def operations(self, observed: Observed) -> Operations | None:
-        """The operations that it is of."""
+        """The operations it is about."""
         of_job = self.quantity == "job time"
         return next((one for one in observed.operations if of_job and one.entry == self.entry), None)
 
     def flows(self, observed: Observed) -> Flows | None:
-        """The flows that it is of."""
+        """The flows it is about."""
         same = (one for one in observed.flows if (one.entry, one.size_class) == (self.entry, self.size_class))
         return next(same, None)
 
     def behind(self, observed: Observed) -> tuple[int, int]:
-        """How many flows, rounds or operations its value in a run rests on, and how many of them had not finished."""
+        """The number of flows, rounds or operations behind the value in a run, and how many had not finished."""
         if done := self.operations(observed):
             return done.operations, done.unfinished
         if self.quantity in OF_ROUNDS:
@@ -121,7 +121,7 @@ class Aim:
         return (0, 0) if flows is None else (flows.flows, flows.unfinished)
 
     def thin(self, many: int) -> bool:
-        """Whether so few flows a run make the percentile one of the last few."""
+        """Whether there are so few flows a run that the percentile is one of the last few."""
         return self.statistic in SHARES and many * (1.0 - SHARES[self.statistic]) < TAIL_FLOWS
 
 
@@ -156,7 +156,7 @@ def parse(text: str, spec: Spec) -> Aim:
     """The aim that a text names in a resolved spec.
 
     Raises:
-        SpecError: it is no aim, or nobody can measure it here.
+        SpecError: it is not an aim, or cannot be measured here.
     """
     words = " ".join(text.split())
     head, of, tail = words.partition(" of ")
@@ -172,7 +172,7 @@ def parse(text: str, spec: Spec) -> Aim:
 
 
 def statistic_of(text: str, head: str) -> tuple[str, str]:
-    """The statistic that begins an aim, empty if none does, and what follows."""
+    """The statistic at the beginning of an aim, empty if there is none, and the rest."""
     first, _, rest = head.partition(" ")
     if first.lower() in STATISTICS:
         return STATISTICS[first.lower()], rest
@@ -182,7 +182,7 @@ def statistic_of(text: str, head: str) -> tuple[str, str]:
 
 
 def target(text: str, tail: str, spec: Spec, quantity: str) -> tuple[str, str]:
-    """Whose flows an aim is of: name of a traffic entry or "all", and size class."""
+    """The traffic entry whose flows an aim is about, or "all", and the size class."""
     entries = [one for one in entries_of(spec) if completes(one)]
     if quantity in OF_ROUNDS:
         kinds = (*WITH_ROUNDS, WITH_OPERATIONS) if quantity == "job time" else WITH_ROUNDS
@@ -207,7 +207,7 @@ def target(text: str, tail: str, spec: Spec, quantity: str) -> tuple[str, str]:
 
 
 def entry_of(words: Sequence[str], names: Sequence[str]) -> tuple[str | None, list[str]]:
-    """The name that ends some words, the longest of several, and the words before it."""
+    """The name at the end of some words, the longest of several, and the words before it."""
     for start in range(len(words)):
         if (name := " ".join(words[start:])) in names:
             return name, list(words[:start])
@@ -215,7 +215,7 @@ def entry_of(words: Sequence[str], names: Sequence[str]) -> tuple[str | None, li
 
 
 def size_class_of(text: str, words: Sequence[str], entry: Entry, quantity: str) -> str:
-    """The size class that stands before the name of an entry; "all" if none does."""
+    """The size class before the name of an entry; "all" if there is none."""
     if not words:
         return ALL
     word = " ".join(words)

@@ -1,4 +1,4 @@
-"""What an advice says, as data: `advice.json` has these fields, and nothing else."""
+"""Advice as data: `advice.json` has these fields and no others."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from spinewise.advice.stress import Regret
 from spinewise.advice.why import Claim
 
 Status = Literal["advised", "tied", "behind", "dropped", "bound", "deadlocked"]
-"""A scheme is the answer; not told apart from the best; in the race to its end, and told apart; out of the race;
-an oracle, which only shows what can be had; never advised, for a run of it ended in a deadlock."""
+"""A scheme is the answer; indistinguishable from the best; in the race to its end, but behind; out of the race;
+an oracle, which only shows what is possible; never advised, because one of its runs ended in a deadlock."""
 
 
 Stands = Literal["better", "good enough", "undecided", "guess"]
-"""How an answer stands to what runs today: surely better; that itself, for it is within the band of the best; that
-itself, for nothing is shown to be better yet; not surely better, though what runs today is surely not the best."""
+"""How an answer relates to what runs today: surely better; what runs today, as it is within the band of the best; what
+runs today, as nothing is shown to be better yet; not surely better, though what runs today is surely not the best."""
 
 
 Ended = Literal["settled", "budget spent", "interrupted"]
@@ -25,16 +25,16 @@ Ended = Literal["settled", "budget spent", "interrupted"]
 
 @dataclass(frozen=True)
 class Share:
-    """By how much the value of an aim under one scheme is above that under another, as a share of the latter.
+    """The difference between the values of an aim under two schemes, as a share of the other scheme's value.
 
     Where less is better (`AimAnswer.more_is_better`) a scheme with a share below zero is the better one.
 
     Attributes:
         than: the other scheme.
         mean: by the mean of log ratios: the ratio of geometric means, less 1.
-        low, high: ends of the interval that holds at all looks; None where nothing can be told.
+        low, high: ends of the interval that is valid at all looks; None if there is none.
         median: by the median of log ratios, which outlying seeds do not move.
-        seeds: seeds that both have.
+        seeds: the number of seeds that both have.
     """
 
     than: str
@@ -50,17 +50,17 @@ class AimAnswer:
     """An aim, and how well it could be answered.
 
     Attributes:
-        text: as people say it.
+        text: the aim in plain words.
         statistic, quantity, entry, size_class: its parts.
-        unit: of its values: "s", "GB/s" or "" of a ratio.
+        unit: the unit of its values: "s", "GB/s", or "" for a ratio.
         more_is_better: whether greater values are better.
-        behind: flows or rounds of a run that its value rests on.
+        behind: the number of flows or rounds in a run from which its value is computed.
         thin: whether these are so few that a percentile is one of the last few.
-        band: the share below which differences count as none.
-        planned_seeds, planned_runs, planned_s: what the pilot said that band takes.
-        reachable: whether the pilot said that the budget suffices.
-        settled: whether in the end all that is left is known to within the band.
-        more_runs, more_s: what it would take from there to settle it, by all runs that were made; 0 if it is settled.
+        band: the share below which differences are ignored.
+        planned_seeds, planned_runs, planned_s: the effort for that band, estimated from the pilot.
+        reachable: whether the budget suffices, as estimated from the pilot.
+        settled: whether in the end all remaining schemes are known to within the band.
+        more_runs, more_s: the further effort to settle it, estimated from all runs made; 0 if it is settled.
     """
 
     text: str
@@ -89,9 +89,9 @@ class Sample:
     Attributes:
         seed: its seed.
         run: its key in the store.
-        values: of each aim, in its unit.
-        unfinished: of each aim, flows or rounds that had not finished, which count with the time they had waited.
-        deadlock: links whose queues paused each other for ever; empty if none did. Flows wait until `run.until_us`.
+        values: the value of each aim, in its unit.
+        unfinished: for each aim, flows or rounds that had not finished; they count with the time they had waited.
+        deadlock: links whose queues paused each other indefinitely; empty if none did. Flows wait until `run.until_us`.
     """
 
     seed: int
@@ -106,17 +106,17 @@ class Entrant:
     """A scheme that was tried.
 
     Attributes:
-        label: what it is called.
+        label: its name in tables.
         scheme: its name in the registry.
-        settings: its parameters that are not defaults, and where the code of a class lies.
-        tuned_from: the entrant it was made of; None of those there at the start.
+        settings: its parameters that are not defaults, and the location of a class's code.
+        tuned_from: the entrant it was derived from; None for those present at the start.
         about: what it does.
         level: what it changes.
-        told: what it must be told.
+        told: what must be configured for it.
         extra_bytes: shares of all bytes that only it asked for: probes, messages, headers.
         status: how it ended.
-        than_best: of each aim, its value against the best that is left; of the best, against the next.
-        dropped_by, dropped_at: who was surely better, and after how many seeds.
+        than_best: for each aim, its value against the best remaining scheme; for the best, against the next.
+        dropped_by, dropped_at: the scheme that was surely better, and after how many seeds.
         like: the scheme whose runs are the same to the last packet; None if there is none.
         samples: its runs, in order of seeds.
     """
@@ -139,19 +139,19 @@ class Entrant:
 
 @dataclass(frozen=True)
 class LevelAnswer:
-    """The best for those who may change no more than this.
+    """The best scheme if no more than this may be changed.
 
     Attributes:
         level: the most that is changed.
         advised: the scheme to run.
-        tied: all that are not told apart from the best at this level, the least mean first.
-        than_today: of each aim, its value against what runs today; empty of that itself.
-        settled: whether what is tied is known to within the band.
-        near: of what is tied, those within the band of the best by their means, from which the answer is chosen.
-        stands: how the answer stands to what runs today; None in files of before it was told.
+        tied: all that are indistinguishable from the best at this level, the lowest mean first.
+        than_today: for each aim, its value against what runs today; empty for today's scheme itself.
+        settled: whether the tied schemes are known to within the band.
+        near: the tied schemes within the band of the best by their means, from which the answer is chosen.
+        stands: how the answer relates to what runs today; None in files that predate this field.
         look_at: where nothing is shown to be better than what runs today, the best by its mean, or
             what is nearly as good and costs less to deploy.
-        look_at_than_today: of each aim, the value of that one against what runs today; empty without one.
+        look_at_than_today: for each aim, the value of `look_at` against what runs today; empty without one.
     """
 
     level: str
@@ -167,13 +167,13 @@ class LevelAnswer:
 
 @dataclass(frozen=True)
 class Outlier:
-    """The seed on which the advised scheme did worst, against the median of its seeds.
+    """The seed on which the advised scheme did worst, compared with the median of its seeds.
 
     Attributes:
         good, seeds: seeds on which it did no worse than usual by more than chance and the band, of how many.
         seed: the worst one.
         share: by how much the value there was above usual, against the same schemes; below zero where less is worse.
-        cause: facts of that run that stand out, in words; empty if none does.
+        cause: unusual facts of that run, in words; empty if there are none.
     """
 
     good: int
@@ -185,14 +185,14 @@ class Outlier:
 
 @dataclass(frozen=True)
 class CaseAnswer:
-    """What became of the answer when something was other than the spec says.
+    """The outcome for the answer when one condition differed from the spec.
 
     Attributes:
-        name, words: what was other.
+        name, words: the condition that differed.
         tried: whether it was tried.
-        because: why it was not.
-        regrets: of the schemes tried in it, the best first.
-        deadlocks: on how many seeds queues paused each other for ever, by scheme; only schemes with such a seed.
+        because: the reason why it was not.
+        regrets: the regrets of the schemes tried in it, the best first.
+        deadlocks: the number of seeds on which queues paused each other indefinitely, by scheme, if any.
     """
 
     name: str
@@ -205,7 +205,7 @@ class CaseAnswer:
 
 @dataclass(frozen=True)
 class Untried:
-    """A scheme that took no part, and why."""
+    """A scheme that did not take part, and why."""
 
     scheme: str
     because: str
@@ -213,16 +213,16 @@ class Untried:
 
 @dataclass(frozen=True)
 class Effort:
-    """What the answer cost.
+    """The cost of the answer.
 
     Attributes:
-        runs: made now; stored: those that were there already, in the store or of another variant.
+        runs: runs made now; stored: runs that already existed, in the store or from another variant.
         grid: runs that it would take to run every scheme and variant that was tried on every seed that any of them
             had, and in every case.
         seconds: wall time.
-        budget_s: what was allowed.
+        budget_s: the time allowed.
         pilot_s, race_s, stress_s: its parts.
-        seeds: of those that stayed to the end.
+        seeds: the number of seeds of the schemes that stayed to the end.
     """
 
     runs: int
@@ -238,7 +238,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Advice:
-    """Which load balancer to run, how surely, why, and when not.
+    """The load balancer to run, how certain that is, the reasons, and when it would be wrong.
 
     Attributes:
         format: name and version of this format, of `runs.formats.ADVISE`.
@@ -250,35 +250,35 @@ class Advice:
         today: the scheme that runs today.
         advised: the answer; what runs today where nothing is shown to be better (`levels[-1].stands`).
         level: what it changes.
-        tied: schemes not told apart from the best, the least mean first.
-        front: with several aims, schemes than which no other is surely better on one and as good, within the band, on
+        tied: schemes indistinguishable from the best, the lowest mean first.
+        front: with several aims, schemes that no other surely beats on one aim while being as good, within the band, on
             the rest; what runs today is among them if it has the better mean on any.
         ended: "settled" within the band, as far as the answer goes, "budget spent", or "interrupted" before either.
         guess: the best by the means of its seeds, whatever it costs; the answer itself where nothing seems better.
-        guess_than: of each aim, the value of that one against the answer.
+        guess_than: for each aim, the value of `guess` against the answer.
         levels: the best at each level.
         entrants: all schemes that were tried.
         why: what it does better than `why_than`, each checked against the runs.
         price: what it does worse.
-        why_than: the scheme it is held against there; None if there is none.
-        shared: what no scheme can help, if anything was seen.
+        why_than: the scheme it is compared with there; None if there is none.
+        shared: limits that no scheme can remove, if any were seen.
         effects: what it does to the other traffic entries and size classes, against what runs today.
-        outlier: its worst seed; None where all are alike.
-        cases: what was tried to break it.
+        outlier: its worst seed; None if all are alike.
+        cases: the conditions tried to break it.
         wrong: when it would be wrong, in words.
         gear: how to turn it on.
-        not_tried: schemes that took no part.
-        notes: what else is to be known.
-        effort: what it cost.
+        not_tried: schemes that did not take part.
+        notes: further notes.
+        effort: the cost of the answer.
         method: the statistics, with their source.
-        alpha: at most the chance that the best scheme was dropped at any look.
+        alpha: upper bound of the chance that the best scheme was dropped at any look.
         confidence: of each interval of the race, at all looks together.
         simulated: the fabric, the transport, the traffic and the faults, in words.
-        spec: under the scheme that runs today, with every default; None in files of before it was kept.
-        interrupted: whether somebody wanted no more runs, in the race or in the tests.
+        spec: under the scheme that runs today, with every default; None in files that predate this field.
+        interrupted: whether the race or the tests were interrupted.
         no_choice: why no scheme had a choice of paths in any run, in words; empty where some had one.
         idle: that links between switches are hardly used, so that no scheme can be better than what runs today, in
-            words; empty where that is not so.
+            words; empty otherwise.
     """
 
     format: str

@@ -59,7 +59,7 @@ def advise(
     say: Say | None = None,
     on_interrupt: OnInterrupt = "raise",
 ) -> Advice:
-    """Which load balancer a fabric should run, and why.
+    """Return the load balancer that a fabric should run, and the reasons.
 
     Args:
         spec: fabric, faults, transport and traffic: a dict or a TOML file. A scheme in it is the one that runs today.
@@ -70,14 +70,14 @@ def advise(
             None. A class counts as one that changes all hosts or all switches, by where it sits.
         own: classes that `schemes` may name; those that it does not name take part too.
         budget_s: wall seconds that it may take.
-        band: the share below which a difference matters to nobody, 0.02 or "2%"; chosen by what the budget can reach
+        band: the share below which a difference does not matter, 0.02 or "2%"; chosen by what the budget can reach
             when None.
         seed: the first one, in place of the spec's; further ones count up.
         jobs: runs at once; one per core when None.
-        store: a folder that keeps every run as it ends, so that what was interrupted goes on.
+        store: a folder that keeps every run as it ends, so that an interrupted advice can continue.
         engine: what makes the runs; threads of this process when None.
-        monitor: told about progress.
-        say: told what is planned, in a line.
+        monitor: notified of progress.
+        say: called with the plan, in a line.
         on_interrupt: "answer" Ctrl-C after the pilot by what has been run, as the command does, or "raise".
 
     Raises:
@@ -109,7 +109,7 @@ def advise(
 
 
 def conducted(course: Course, on_interrupt: OnInterrupt) -> Advice:
-    """An advice from its pilot to its end."""
+    """Conduct the whole course of advice, from the pilot to the answer."""
     with course.part("pilot"):
         course.pilot()
     course.plan()
@@ -126,13 +126,13 @@ def conducted(course: Course, on_interrupt: OnInterrupt) -> Advice:
 
 
 def race_and_test(course: Course, tests: Sequence[Case]) -> None:
-    """The race after the pilot, and the tests of its answer."""
+    """Conduct the race after the pilot, and the tests of its answer."""
     with course.part("race"):
         course.run_race(course.race_end())
     with course.part("tests"):
         course.try_cases(tests, to_test(course, choose(course)))
     if not course.settled():
-        # The tests took less time than was kept for them.
+        # The tests took less time than was reserved for them.
         tested = choose(course).advised
         with course.part("race"):
             course.run_race(course.deadline())
@@ -150,7 +150,7 @@ def prepared(
     *,
     own: Sequence[OwnClass] = (),
 ) -> tuple[Field, Spec, Sequence[aims_.Aim]]:
-    """Who takes part, the spec as it is run today, and what is asked for."""
+    """Return the candidates, the spec as it runs today, and the aims."""
     refuse_foreign(given)
     if seed is not None:
         given["seed"] = seed
@@ -168,10 +168,10 @@ def prepared(
 
 
 def listed(name: str, given: Iterable[T]) -> list[T]:
-    """The items of a list.
+    """The items of an iterable, as a list.
 
     Raises:
-        TypeError: it is something else.
+        TypeError: it is not iterable.
     """
     if not isinstance(given, Iterable):
         raise unlike(name, "a text or a list", given)
@@ -179,7 +179,7 @@ def listed(name: str, given: Iterable[T]) -> list[T]:
 
 
 def refuse_foreign(given: Spec) -> None:
-    """Say what is missing of a spec that has neither a fabric nor traffic: it is something else.
+    """Refuse a spec that has neither a fabric nor traffic: the file is something else.
 
     Raises:
         SpecError: it has neither.
@@ -191,12 +191,12 @@ def refuse_foreign(given: Spec) -> None:
 
 
 def check_cost(resolved: Spec, who: Field, budget_s: float, jobs: int) -> None:
-    """Refuse a budget that cannot hold the pilot by far, by the first moments of a run, before long runs are made.
+    """Refuse a budget far below the cost of the pilot, from the first moments of a run, before long runs are made.
 
-    Of short runs a few are made first: they tell more.
+    Short runs are made instead: they show more.
 
     Raises:
-        SpecError: what it would take.
+        SpecError: with the time it would take.
     """
     found = validate(resolved)
     fixed = any(one.code in NO_CHOICE for one in found.warnings)

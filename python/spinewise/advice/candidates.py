@@ -1,4 +1,4 @@
-"""Which schemes may be advised here, what each must change, and why others are not tried."""
+"""The schemes that may be advised here, what each must change, and why others are not tried."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ LEVELS: Final = ("as it is", "configuration", "hosts", "leaves", "switches")
 """What a scheme changes, the cheapest first: nothing, settings of what is there, software of hosts, leaf switches,
 every switch."""
 MAY: Final = LEVELS[1:]
-"""What may be allowed."""
+"""The levels of change that may be allowed."""
 NEEDS: Final = {
     "nothing new": "configuration",
     "new software at hosts": "hosts",
     "new leaves": "leaves",
     "new switches": "switches",
 }
-"""The level of what a scheme says of itself (`compared.needs` of its fact sheet)."""
+"""The level for a scheme's declared needs (`compared.needs` of its fact sheet)."""
 AT: Final = {"host": "hosts", "switch": "switches"}
-"""The level of a scheme that says nothing of what it needs, by where it sits: the dearest there."""
+"""The level of a scheme that does not declare its needs, by where it runs: the most expensive there."""
 UNSAID: Final = "its fact sheet does not say what it needs (`compared`): name it with --schemes to try it"
-"""Why such a scheme takes no part unless it is named."""
+"""The reason why such a scheme does not take part unless it is named."""
 TRANSPORT: Final = ("kind", "congestion_control", "recovery")
-"""Keys of [transport] that stand for other software of hosts; the others are settings of what is there."""
+"""Keys of [transport] that mean other software on hosts; the others are settings of existing software."""
 TCP: Final = "tcp"
-"""The family of transports that hosts have had for long."""
+"""The family of transports that hosts already have."""
 TODAY: Final = "ecmp"
-"""What a fabric runs whose spec names no scheme: it costs nothing to go on with it."""
+"""The scheme of a fabric whose spec names none: it costs nothing to keep."""
 TESTS: Final = "loopback"
-"""Schemes whose names begin so test the engine."""
+"""The prefix of schemes that test the engine."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class Candidate:
     Attributes:
         variant: as a comparison runs it.
         level: what it changes, one of `LEVELS`.
-        oracle: whether it is told what nobody can know: a bound, and never advised.
-        told: what it must be told.
+        oracle: whether it uses knowledge that no real scheme can have: a bound, and never advised.
+        told: what must be configured for it.
         about: what it does, in a line.
-        tuned: the candidate it differs from by a parameter, its label; None of defaults.
+        tuned: the label of the candidate it differs from by a parameter; None with defaults.
     """
 
     variant: Variant
@@ -64,7 +64,7 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """The name of the scheme in tables."""
         return self.variant.label
 
     @property
@@ -75,11 +75,11 @@ class Candidate:
 
 @dataclass(frozen=True)
 class NotTried:
-    """A scheme that takes no part.
+    """A scheme that does not take part.
 
     Attributes:
         scheme: its label.
-        because: why.
+        because: the reason.
     """
 
     scheme: str
@@ -88,7 +88,7 @@ class NotTried:
 
 @dataclass(frozen=True)
 class Field:
-    """Who takes part.
+    """The schemes that take part, and those that do not.
 
     Attributes:
         candidates: schemes that fit, oracles included; the one that runs today first.
@@ -105,15 +105,15 @@ Sheet = Mapping[str, object]
 
 
 def sheets() -> dict[str, Sheet]:
-    """The fact sheets of all schemes that are schemes, by name."""
+    """The fact sheets of all schemes but tests, by name."""
     return {str(one["name"]): one for one in core.registry()["schemes"] if not str(one["name"]).startswith(TESTS)}
 
 
 def own_sheets(schemes: str | Iterable[str | OwnClass] | None) -> dict[str, Sheet]:
-    """The fact sheets of the classes among `schemes`, by name; they say nothing of what they need.
+    """The fact sheets of the classes among `schemes`, by name; they do not declare their needs.
 
     Raises:
-        SpecError: one is no scheme.
+        SpecError: one is not a scheme.
     """
     classes = [one for one in schemes or () if isinstance(one, type)]
     facts = {name_of(one): facts_of(one) for one in classes}
@@ -121,15 +121,15 @@ def own_sheets(schemes: str | Iterable[str | OwnClass] | None) -> dict[str, Shee
 
 
 def needs(sheet: Sheet) -> str | None:
-    """What a scheme says that it needs, in the words of `NEEDS`; None where its sheet has no `compared`."""
+    """The needs that a scheme declares, in the words of `NEEDS`; None if its sheet has no `compared`."""
     compared = sheet.get("compared")
     return str(compared["needs"]) if isinstance(compared, Mapping) else None
 
 
 def level(sheet: Sheet, today: str, family: str) -> str:
-    """What a scheme changes: one of `LEVELS`, read off its fact sheet.
+    """The level of what a scheme changes: one of `LEVELS`, derived from its fact sheet.
 
-    A scheme that says nothing of what it needs changes all places of its kind. What hosts have already, they have in
+    A scheme that does not declare its needs changes all places of its kind. What hosts already have is part of
     their TCP: over a transport of another `family` it is new software.
     """
     if sheet["name"] == today:
@@ -141,15 +141,15 @@ def level(sheet: Sheet, today: str, family: str) -> str:
 
 
 def oracle(sheet: Sheet) -> bool:
-    """Whether a scheme knows what nobody could tell it."""
+    """Whether a scheme knows what no real scheme can know."""
     return "oracle" in str(sheet["about"])
 
 
 def may_list(text: str | Iterable[str] | None) -> tuple[str, ...]:
-    """What may be changed, in order of `MAY`; all of it when nothing is said.
+    """The levels that may be changed, in order of `MAY`; all of them when none is given.
 
     Raises:
-        SpecError: a word that is none of them.
+        SpecError: a word is not one of them.
     """
     texts = [] if text is None else [text] if isinstance(text, str) else list(text)
     words = [word.strip() for one in texts for word in one.split(",") if word.strip()]
@@ -165,7 +165,7 @@ def find(
     schemes: str | Sequence[str | OwnClass] | None = None,
     own: Sequence[OwnClass] = (),
 ) -> Field:
-    """The schemes that fit a fabric and its transport, and may be had.
+    """Find the schemes that fit a fabric and its transport, and are allowed.
 
     Args:
         spec: as it was read; the scheme in it, if any, is the one that runs today.
@@ -175,7 +175,7 @@ def find(
         own: classes that `schemes` may name; those that it does not name take part too.
 
     Raises:
-        SpecError: the spec does not hold, a variant in `schemes` is wrong in itself, or nothing is left to choose from.
+        SpecError: the spec is invalid, a variant in `schemes` is wrong in itself, or nothing is left to choose from.
     """
     known = sheets()
     table = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
@@ -183,12 +183,12 @@ def find(
     if name not in known:
         raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known))
     listed = parse_list(list(known) if schemes is None else schemes, own)
-    # Whatever it is called there.
+    # Whatever its label is.
     today = next((one for one in listed if one.name == name and not one.settings), Variant(name, name))
     wanted = [one for one in listed if one != today]
     brought = own_sheets(schemes) | own_sheets(own)
     known |= brought
-    # Whatever is wrong with the spec is told of what runs today, before anything is called unfit.
+    # Errors in the spec are reported for what runs today, before any scheme is called unfit.
     resolved_case("", today.apply(spec), spec.get("seed", 1), named(today))
     found, others = [made(spec, today, today, known[today.name])], []
     for variant in wanted:
@@ -213,13 +213,13 @@ def find(
 
 
 def as_text(schemes: str | Iterable[str | OwnClass]) -> str:
-    """Schemes as ``--schemes`` has them."""
+    """Schemes in the form of ``--schemes``."""
     listed = [schemes] if isinstance(schemes, str) else schemes
     return ",".join(one if isinstance(one, str) else name_of(one) for one in listed)
 
 
 def made(spec: Spec, variant: Variant, today: Variant, sheet: Sheet) -> Candidate:
-    """A candidate from a variant and the fact sheet of its scheme, beside the variant that runs today."""
+    """Make a candidate from a variant and the fact sheet of its scheme, given the variant that runs today."""
     told = sheet.get("told")
     besides = [f"{key} = {shown(value)}" for key, value in outside(variant)]
     return Candidate(
@@ -239,18 +239,18 @@ def outside(variant: Variant) -> list[tuple[str, object]]:
 
 
 def is_outside(key: str) -> bool:
-    """Is the key of a setting outside the [scheme] table?"""
+    """Whether a key is a setting outside the [scheme] table."""
     return not path_of(key).startswith("scheme.")
 
 
 def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
-    """What the settings of a variant change: one of `LEVELS`.
+    """The level of what the settings of a variant change: one of `LEVELS`.
 
     Switches that trim are other switches, another transport is software of hosts, the rest configuration. A variant
-    that the engine refuses changes nothing: `find` says why it takes no part.
+    that the engine refuses changes nothing: `find` reports why it does not take part.
     """
     if not outside(variant):
-        # Where the code of a scheme lies is no setting.
+        # The location of a scheme's code is not a setting.
         return "configuration" if any(key != "source" for key, _ in variant.settings) else LEVELS[0]
     try:
         now, then = resolve(today.apply(spec)), resolve(variant.apply(spec))
@@ -263,16 +263,16 @@ def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
 
 
 def unfit(spec: Spec, variant: Variant) -> str | None:
-    """Why a scheme cannot run here, as the engine says it; None if it can."""
+    """The engine's reason why a scheme cannot run here; None if it can."""
     error = refusal(spec, variant)
     return None if error is None else error.why_left_out(named(variant))
 
 
 def unserved(spec: Spec, variant: Variant) -> str | None:
-    """Why a scheme that somebody has named cannot serve this fabric or transport; None if it can.
+    """The reason why a scheme that the user named cannot serve this fabric or transport; None if it can.
 
     Raises:
-        SpecError: what was asked of it is wrong on any fabric.
+        SpecError: the variant is wrong on any fabric.
     """
     error = refusal(spec, variant)
     if error is not None and not error.unserved:
@@ -281,7 +281,7 @@ def unserved(spec: Spec, variant: Variant) -> str | None:
 
 
 def refusal(spec: Spec, variant: Variant) -> SpecError | None:
-    """What the engine says against a scheme here, if anything."""
+    """The engine's error for a scheme here; None if it accepts the scheme."""
     try:
         resolved_case("", variant.apply(spec), spec.get("seed", 1), named(variant))
     except SpecError as error:
@@ -290,5 +290,5 @@ def refusal(spec: Spec, variant: Variant) -> SpecError | None:
 
 
 def named(variant: Variant) -> str:
-    """What errors call a scheme."""
+    """The name of a scheme in errors."""
     return f"scheme {variant.label}"

@@ -1,6 +1,6 @@
-"""From the race to the choice: within what cannot be told apart, the cheapest to deploy, then the hardest to break.
+"""From the race to the choice: among indistinguishable schemes, the cheapest to deploy, then the hardest to break.
 
-What runs today stays where nothing is shown to be better.
+What runs today stays if nothing is shown to be better.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from spinewise.specs.kinds import family_of
 TO_SIGMA = 1.4826
 """Median absolute deviation to standard deviation, of Gaussian values."""
 OUTLYING = 3.0
-"""Deviations beyond which a seed stands out."""
+"""The number of deviations beyond which a seed is an outlier."""
 FAR = 10.0
-"""A share up to which the end of an interval that includes zero is told."""
+"""The largest end of an interval, as a share, that is reported if the interval includes zero."""
 PROMISING = 0.05
-"""By which share a scheme may be behind the best by its mean and be called as promising, for it costs less."""
+"""The share by which a scheme's mean may trail the best and still be called promising, because it costs less."""
 TELLING = 2.0
-"""A fact of the worst seed is its cause if it is this many times what it usually is."""
+"""The factor above its usual value from which a fact of the worst seed is considered the cause."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What follows from a race.
+    """The conclusions from a race.
 
     Attributes:
         advised: the answer.
-        near: what is within the band of the best of what is left.
-        look_at: what seems better than what runs today, where nothing is shown to be; None otherwise.
-        tied: all that are not told apart from the best, the least mean first.
+        near: the schemes within the band of the best remaining one.
+        look_at: the scheme that seems better than what runs today, if none is shown to be; None otherwise.
+        tied: all that are indistinguishable from the best, the lowest mean first.
         levels: the best at each level.
     """
 
@@ -59,7 +59,7 @@ def choose(course: Course, worst: Mapping[str, float] | None = None) -> Choice:
 
     Args:
         course: after its race.
-        worst: of each scheme that was tried under other conditions, its greatest regret.
+        worst: the greatest regret of each scheme that was tried under other conditions.
     """
     levels = [level_answer(course, level, pool, worst or {}) for level, pool in course.pools().items()]
     last = levels[-1]
@@ -67,7 +67,7 @@ def choose(course: Course, worst: Mapping[str, float] | None = None) -> Choice:
 
 
 def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping[str, float]) -> LevelAnswer:
-    """The best of what changes no more than a level."""
+    """The best of the schemes that change no more than a level."""
     race, today = course.race, course.who.today
     tied = race.contenders(pool)
     near = within(race, tied, race.bands[0])
@@ -80,7 +80,7 @@ def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping
     elif sure:
         advised, stands = min(sure, key=lambda label: rank(course, label, near, worst)), "better"
     elif today in tied:
-        # A band that seeds have widened says little of what is promising.
+        # A band that seeds have widened does not show what is promising.
         ahead = within(race, tied, min(PROMISING, race.bands[0]))
         advised, stands, look_at = today, "undecided", min(ahead, key=lambda label: rank(course, label, near, worst))
     settled = all(race.settled(pool, aim) for aim in range(race.aims))
@@ -91,19 +91,19 @@ def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping
 
 
 def than_today(course: Course, label: str | None) -> tuple[Share, ...]:
-    """The values of a scheme against what runs today, aim by aim; none of that itself."""
+    """The values of a scheme against what runs today, aim by aim; empty for today's scheme itself."""
     if label is None or label == course.who.today:
         return ()
     return tuple(share(course, label, course.who.today, aim) for aim in range(course.race.aims))
 
 
 def within(race: Race, tied: Sequence[str], band: float) -> list[str]:
-    """What is no worse by its mean than the best of them by more than a band, as a share."""
+    """The tied schemes whose mean is worse than that of the best by no more than a band, as a share."""
     return [label for label in tied if label == tied[0] or race.against(label, tied[0]).mean <= math.log1p(band)]
 
 
 def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, float]) -> tuple[float, ...]:
-    """What comes first is advised: the cheaper, what can be bought, the harder to break, defaults, the better."""
+    """The sort key of a scheme; the first is advised: cheaper, on the market, harder to break, defaults, better."""
     candidate = course.candidates[label]
     broken = worst.get(label, math.inf) if worst else 0.0
     breaks = math.inf if math.isinf(broken) else round(broken / course.race.bands[0])
@@ -113,13 +113,13 @@ def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, fl
 
 
 FEWEST_TO_TEST = 3
-"""At least this many schemes are tried under other conditions, if that many take part."""
+"""The least number of schemes tried under other conditions, if that many take part."""
 
 
 def to_test(course: Course, choice: Choice) -> list[str]:
-    """What is tried under other conditions: the answer, what could replace it, the best at each level, and today's.
+    """The schemes to try under other conditions: the answer, its possible replacements, each level's best, and today's.
 
-    Where these are few, those that were dropped last come with them, defaults first: another case may favour them.
+    If these are few, the schemes dropped last are added, defaults first: another case may favour them.
     """
     levels = [label for one in reversed(choice.levels) for label in (one.look_at, one.advised)]
     order = [choice.advised, course.who.today, *levels, *choice.near, *choice.tied]
@@ -132,7 +132,7 @@ def to_test(course: Course, choice: Choice) -> list[str]:
 def share(course: Course, label: str, than: str, aim: int = 0) -> Share:
     """The value of an aim under one scheme against that under another."""
     found = course.race.against(label, than, aim)
-    # Races go by costs, of which less is better: those of a bandwidth are the inverse of its values.
+    # Races go by costs, of which lower is better: those of a bandwidth are the inverse of its values.
     more = course.aims[aim].more_is_better
     mean, median = (of_value(log, more) for log in (found.mean, found.median))
     low, high = (of_value(end, more) if math.isfinite(end) else None for end in (found.low, found.high))
@@ -145,14 +145,14 @@ def of_value(log: float, more_is_better: bool) -> float:
 
 
 def than_best(course: Course, label: str, tied: Sequence[str]) -> tuple[Share, ...]:
-    """The values of a scheme against the best that is left, aim by aim; of the best, against the next."""
+    """The values of a scheme against the best remaining one, aim by aim; for the best, against the next."""
     race = course.race
     other = tied[0] if label != tied[0] else next((one for one in [*tied[1:], *race.tiers] if one != label), label)
     return tuple(share(course, label, other, aim) for aim in range(race.aims)) if other != label else ()
 
 
 def status(candidate: Candidate, choice: Choice, race: Race) -> Status:
-    """How a scheme ended."""
+    """The final status of a scheme."""
     label = candidate.label
     if candidate.oracle:
         return "bound"
@@ -229,9 +229,9 @@ def percent(value: float | None) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval of shares. One that includes zero and whose far end is beyond `FAR` tells of few seeds alone.
+    """An interval of shares. If it includes zero and its far end is beyond `FAR`, it only shows that seeds are few.
 
-    One seed has no interval, and that is said.
+    One seed has no interval, which the text says.
     """
     if all(end is None or math.isnan(end) for end in (low, high)):
         return "on one seed"

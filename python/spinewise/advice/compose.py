@@ -1,4 +1,4 @@
-"""An advice put together from its course."""
+"""Assemble the advice from its course."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from spinewise.specs.spec import resolve, spec_hash
 from spinewise.specs.variants import differing
 
 WHY_SEEDS = 64
-"""Seeds whose facts are compared at most: more make no reason surer than it need be."""
+"""The most seeds whose facts are compared: more would not make a reason any safer."""
 
 
 def compose(course: Course, cases: Sequence[Case]) -> Advice:
-    """The advice that a course has come to."""
+    """Compose the advice from a course."""
     regretted = {case.name: case_regrets(course, case) for case in cases}
     choice = choosing.choose(course, choosing.worst_regret(regretted))
     race, advised = course.race, course.candidates[choice.advised]
@@ -97,7 +97,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
 
 
 def simulated_besides(course: Course, advised: Candidate) -> list[str]:
-    """What the answer ran over instead, if that is another transport or other switches."""
+    """A description of the fabric of the answer, if it needs another transport or other switches."""
     spec = resolve(advised.variant.apply(course.spec))
     alike = all(spec[table] == course.resolved[table] for table in ("transport", "switch"))
     return [] if alike else [f"under {advised.label}: {transport(spec)}, switches of model {spec['switch']['model']}"]
@@ -129,7 +129,7 @@ def aim_answer(course: Course, place: int) -> AimAnswer:
 
 
 def entrants(course: Course, choice: Choice) -> list[Entrant]:
-    """All schemes that were tried, the best of what is left first, then in the order in which they left."""
+    """All schemes that were tried, the best remaining first, then in the order in which they left."""
     order = [*choice.tied, *course.race.alive, *(drop.arm for drop in reversed(course.race.drops)), *course.candidates]
     labels = [label for label in dict.fromkeys(order) if not course.is_lost(label)]
     runs = {label: of_scheme(course, label) for label in labels}
@@ -175,7 +175,7 @@ def sample(seed: int, trial: Trial) -> Sample:
 
 
 def held_against(course: Course, choice: Choice) -> str | None:
-    """The scheme that the answer is explained against: today's; of today's, the one to look at or the best other."""
+    """The scheme against which the answer is explained: today's; for today's, the one to look at or the best other."""
     if choice.advised != course.who.today:
         return course.who.today
     first = [choice.look_at] if choice.look_at else []
@@ -184,7 +184,7 @@ def held_against(course: Course, choice: Choice) -> str | None:
 
 
 def entry(course: Course) -> str | None:
-    """The traffic entry of the first aim; None of all traffic."""
+    """The traffic entry of the first aim; None for all traffic."""
     found = course.aims[0].entry
     return None if found == ALL else found
 
@@ -196,7 +196,7 @@ def side(course: Course, label: str, seeds: Sequence[int]) -> why.Side:
 
 
 def reasons(course: Course, advised: str, other: str | None) -> tuple[list[why.Claim], list[why.Claim]]:
-    """What goes with the answer, for better and for worse; nothing where the two cannot be told apart."""
+    """The reasons for and against the answer; empty if it has no counterpart or too few seeds."""
     if other is None:
         return [], []
     seeds = course.race.seeds([advised, other])[:WHY_SEEDS]
@@ -206,7 +206,7 @@ def reasons(course: Course, advised: str, other: str | None) -> tuple[list[why.C
 
 
 def for_whom(course: Course, advised: str) -> list[Effect]:
-    """What the answer does to the others; nothing of what runs today."""
+    """The effects of the answer on other traffic; empty if the answer runs today."""
     if advised == course.who.today:
         return []
     seeds = course.race.seeds([advised, course.who.today])[:WHY_SEEDS]
@@ -215,7 +215,7 @@ def for_whom(course: Course, advised: str) -> list[Effect]:
 
 
 def shared(course: Course, choice: Choice) -> str | None:
-    """What no scheme can help, where many tie."""
+    """The limit that no scheme can remove, where many tie."""
     others = [label for label in choice.tied if label != choice.advised]
     if not others:
         return None
@@ -225,7 +225,7 @@ def shared(course: Course, choice: Choice) -> str | None:
 
 
 def case_regrets(course: Course, case: Case) -> list[Regret]:
-    """The regrets of the schemes in a case; none where no seed was made of all of them."""
+    """The regrets of the schemes in a case; empty if no seed was run for all of them."""
     seeds = course.tried.get(case.name, [])
     labels = [label for at, label, _ in course.trials.found if at == case.name]
     if not seeds:
@@ -240,7 +240,7 @@ def case_regrets(course: Course, case: Case) -> list[Regret]:
 
 
 def case_answer(course: Course, case: Case, found: Sequence[Regret]) -> CaseAnswer:
-    """What became of the answer in a case."""
+    """The outcome for the answer in a case."""
     lost = ((label, text) for (at, label, _), text in course.trials.failed.items() if at == case.name)
     failed = next((f"a run of {label} failed: {text}" for label, text in lost), None)
     because = case.because
@@ -253,7 +253,7 @@ def case_answer(course: Course, case: Case, found: Sequence[Regret]) -> CaseAnsw
 
 
 def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> list[str]:
-    """When another scheme would be the better one, in words, the worst first."""
+    """The conditions under which another scheme would be better, in words, the worst first."""
     found: list[tuple[float, str]] = []
     for case in cases:
         if advised in case.deadlocks:
@@ -277,12 +277,12 @@ def without(case: CaseAnswer) -> str:
 
 
 def on_seeds(count: int) -> str:
-    """On how many seeds of a case something happened."""
+    """The number of seeds of a case on which something happened, in words."""
     return f" on {units.counted(count, 'seed')}"
 
 
 def deadlocks(course: Course) -> list[str]:
-    """Under which schemes queues paused each other for ever, and on how many seeds."""
+    """The schemes under which queues paused each other indefinitely, and on how many seeds."""
     told = []
     for label, seeds in course.trials.deadlocks(PLAIN).items():
         if label not in course.candidates:
@@ -296,12 +296,12 @@ def deadlocks(course: Course) -> list[str]:
 
 
 def warned(course: Course) -> list[tuple[Notice, str]]:
-    """The warnings that are about the spec, those of every run of the pilot, each with the transport that it is about.
+    """The warnings about the spec, which occur in every run of the pilot, each with the transport that it is about.
 
-    What every scheme over a transport is warned of is about that transport; what all are warned of is about none, and
-    has an empty word. That no packet crossed between switches counts on each seed under one scheme: probes of others
-    cross there. That the fabric is hardly used, or that a tail is a timeout, counts under what runs today: others may
-    spoil that.
+    A warning for every scheme over a transport is about that transport; one for all schemes is about none, and
+    has an empty word. One that no packet crossed between switches counts if a scheme has it on each seed: others'
+    probes cross there. One that the fabric is hardly used, or that a tail is a timeout, counts under today's: others
+    may spoil that.
     """
     labels = list(dict.fromkeys(label for case, label, _ in course.trials.found if case == PLAIN))
     found: dict[object, Notice] = {}
@@ -332,7 +332,7 @@ def warned(course: Course) -> list[tuple[Notice, str]]:
 
 
 def told(course: Course, notice: Notice, transport: str) -> str:
-    """A warning, with whose it is if it need not be everybody's."""
+    """A warning in words, with the transport it is about unless it is about all."""
     line = notice.line().removesuffix(".")
     if notice.code == TAIL_IS_TIMEOUT:
         return f"{line} (under {course.who.today}, which runs today)."
@@ -340,7 +340,7 @@ def told(course: Course, notice: Notice, transport: str) -> str:
 
 
 def interruption(course: Course) -> list[str]:
-    """That somebody wanted no more runs."""
+    """A note that the advice was interrupted, if it was."""
     if not course.interrupted:
         return []
     after = f"{units.clock(time.monotonic() - course.start)} of {units.clock(course.budget_s)}"
@@ -349,7 +349,7 @@ def interruption(course: Course) -> list[str]:
 
 
 def notes(course: Course) -> list[str]:
-    """What else is to be known."""
+    """Further notes."""
     seeds = course.race.seeds([course.who.today])[:WHY_SEEDS]
     offered = overload(course.resolved, course.trials.cells(PLAIN, course.who.today, seeds))
     raced = [one.variant for one in course.candidates.values()]
@@ -379,8 +379,8 @@ def given(resolved: Spec) -> bool:
 
 
 def effort(course: Course, cases: Sequence[Case]) -> Effort:
-    """What the answer cost, and what it would cost to run everything."""
-    # Variants that turned out to change nothing are no candidates any more, and they were run all the same.
+    """The cost of the answer, and the cost of running everything."""
+    # Variants that turned out to change nothing are no longer candidates, but they were run.
     schemes = course.candidates.keys() | {label for _, label, _ in course.trials.found}
     seeds = {seed for case, _, seed in course.trials.found if case == PLAIN}
     apply = sum(case.spec is not None for case in cases)

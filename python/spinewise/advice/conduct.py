@@ -1,4 +1,4 @@
-"""The course of an advice: a pilot of everything, a race, a few parameters tried, and the answer tested, in time."""
+"""The course of giving advice: a pilot of everything, a race, parameter tuning, and tests of the answer, in time."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 
 TUNE_AT = 6
-"""Seeds after which parameters of what is left are tried: fewer say little of what is left."""
+"""The number of seeds after which parameters of the remaining schemes are tried: fewer would not identify these."""
 TUNED_SCHEMES = 5
-"""Schemes whose parameters are tried at most."""
+"""The most schemes whose parameters are tried."""
 TUNE_SHARE = 0.3
-"""Share of the time left when it is their turn that they may take to catch up."""
+"""The share of the remaining time that tuned variants may take to catch up."""
 STRESS_SHARE = 0.3
-"""Largest share of the budget that is kept for trying to break the answer."""
+"""The largest share of the budget that is reserved for trying to break the answer."""
 STRESS_DOUBT = 2.0
 """A run of a test takes up to this many times as long as a run of the race: more load, more losses."""
 PILOT_OVERRUN = 1.2
-"""The pilot may take this many times the budget once its first seed has fitted: what was measured is not wasted."""
+"""The pilot may take this many times the budget once its first seed has fitted, so that measurements are not wasted."""
 STRESS_SEEDS = 4
 STRESS_SCHEMES = 6
 MOST_SEEDS = 2000
 RUNS_A_LOOK = 3
-"""Runs between two looks, as a multiple of the processors: fewer would leave some idle at the end of each."""
+"""Runs between two looks, as a multiple of the processors: with fewer, some would be idle at the end of each."""
 
 Say = Callable[[str], None]
 
 
 @dataclass
 class Course:
-    """An advice under way.
+    """Advice in progress.
 
     Attributes:
         spec: as it was given.
@@ -56,20 +56,20 @@ class Course:
         trials: the runs.
         budget_s: wall seconds that all of it may take.
         first_seed: the seeds count up from it.
-        bands: the smallest differences that matter, by aim, where somebody has said so.
+        bands: the smallest differences that matter, by aim.
         jobs: runs at once.
-        say: told what is planned, in a line.
+        say: called with the plan, in a line.
         start: when it began.
-        candidates: all that take part, by label; those made by tuning too.
+        candidates: all candidates by label, including those made by tuning.
         lost: schemes whose runs failed.
-        locked: schemes of which a run ended in a deadlock: nobody can run them.
-        plans: what the pilot said of each aim.
+        locked: schemes with a run that ended in a deadlock: they cannot be deployed.
+        plans: the pilot's forecast for each aim.
         made: seeds that all in the race have run.
         tuned: whether parameters have been tried.
-        no_choice: whether the pilot has shown that no scheme has a choice of paths: there is nothing to race for.
+        no_choice: whether the pilot has shown that no scheme has a choice of paths, so that a race is pointless.
         spared: schemes that were not run because of that.
         tried: seeds that all schemes tried in a case have, by case.
-        interrupted: whether somebody wanted no more runs.
+        interrupted: whether the course was interrupted.
         spent: seconds that each part took: pilot, race, tests.
     """
 
@@ -104,7 +104,7 @@ class Course:
 
     @property
     def oracles(self) -> list[Candidate]:
-        """Those that are never advised."""
+        """The oracles, which are never advised."""
         return [one for one in self.candidates.values() if one.oracle and not self.is_out(one.label)]
 
     def is_lost(self, label: str) -> bool:
@@ -116,7 +116,7 @@ class Course:
         return [*self.who.not_tried, *self.spared, *self.lost]
 
     def is_out(self, label: str) -> bool:
-        """Whether a run of a scheme failed, or ended in a deadlock."""
+        """All schemes that did not take part, or not to the end."""
         return label in self.locked or self.is_lost(label)
 
     def deadline(self) -> float:
@@ -132,7 +132,7 @@ class Course:
 
     @contextmanager
     def part(self, name: str) -> Iterator[None]:
-        """The time of what is done here counts as that of a part."""
+        """Count the time of the block as that of a part."""
         start = time.monotonic()
         try:
             yield
@@ -144,7 +144,7 @@ class Course:
         return [self.first_seed + number for number in range(first, last)]
 
     def pilot(self) -> None:
-        """Make `PILOT` runs of everything; only of what runs today, where that shows that no scheme has a choice.
+        """Make `PILOT` runs of everything; only of what runs today, if that shows that no scheme has a choice.
 
         Raises:
             SpecError: the budget does not suffice, or an aim has no value.
@@ -161,7 +161,7 @@ class Course:
         self.no_choice = self.trials.none_chooses(list(self.candidates))
 
     def spare_others(self) -> None:
-        """Run nothing but what runs today, if its runs on all seeds of the pilot show that no scheme has a choice."""
+        """Restrict runs to what runs today, if its runs on all seeds of the pilot show that no scheme has a choice."""
         today = self.candidates[self.who.today]
         if today.oracle or not self.trials.none_chooses([today.label]):
             return
@@ -172,15 +172,15 @@ class Course:
             self.candidates = {today.label: today}
 
     def see_all(self) -> None:
-        """Run everything on the first seed, a few runs, then more: what they take is known after the first few.
+        """Run everything on the first seed, first a few runs, then more: the first few show how long runs take.
 
         Raises:
-            SpecError: the budget is too short by what was measured.
+            SpecError: the budget is too short, by the measured times.
         """
         variants = [one.variant for one in self.candidates.values()]
         made, block = 0, self.jobs
         while made < len(variants):
-            # Nothing is known before the first have been made.
+            # Nothing is known before the first ones have been made.
             deadline = self.deadline() if made else math.inf
             whole = self.trials.run(PLAIN, variants[made : made + block], self.seeds(0, 1), deadline)
             if not made:
@@ -188,13 +188,13 @@ class Course:
                 if self.spared:
                     return
             made, block = made + block, 2 * block
-            # Schemes differ in what they cost: few runs must show it by far.
+            # Schemes differ in cost: from few runs, only a large shortfall is evidence.
             doubt = 1.0 + max(1.0 - made / len(variants), 0.0)
             if not whole or (self.trials.made and self.pilot_needs() > doubt * self.budget_s):
                 raise self.too_short()
 
     def pilot_needs(self) -> float:
-        """Seconds that the whole pilot takes, by the runs that were made."""
+        """The seconds that the whole pilot needs, estimated from the runs made."""
         missing = len(self.candidates) * PILOT - len(self.trials.found) - len(self.trials.failed)
         each = self.trials.spent_s / max(self.trials.made, 1)
         return time.monotonic() - self.start + each * max(missing, 0)
@@ -212,7 +212,7 @@ class Course:
         )
 
     def enter(self, joining: Sequence[Candidate]) -> None:
-        """Let candidates take part, and take out all whose runs of the spec as given failed or ended in a deadlock.
+        """Enter candidates, and remove all whose runs of the spec as given failed or ended in a deadlock.
 
         Raises:
             SpecError: nothing is left.
@@ -237,10 +237,10 @@ class Course:
         raise SpecError("scheme", "all that fit", "one under which this fabric does not deadlock", hint)
 
     def check_aims(self) -> None:
-        """Refuse an aim of which too few seeds of the pilot have a value.
+        """Refuse an aim that has no value on too many pilot seeds.
 
         Raises:
-            SpecError: which it is, and in how many runs it has one; or that runs kept no rows of their flows.
+            SpecError: with the aim, and the number of runs in which it has a value; or runs kept no rows of flows.
         """
         for place, aim in enumerate(self.aims):
             seeds = {seed for (*_, seed), one in self.trials.found.items() if math.isfinite(one.costs[place])}
@@ -256,10 +256,10 @@ class Course:
                 raise SpecError("run.until_us", until, "a time in which flows or rounds finish", hint)
 
     def check_rows(self) -> None:
-        """Refuse a limit above which runs keep no row per flow: aims are read off these rows.
+        """Refuse a limit above which runs keep no row per flow: aims are computed from these rows.
 
         Raises:
-            SpecError: the limit, and what would do.
+            SpecError: with the limit, and a sufficient one.
         """
         limit = int(self.resolved["metrics"]["keep_flows_up_to"])
         today = self.who.today
@@ -270,20 +270,20 @@ class Course:
             raise SpecError("metrics.keep_flows_up_to", f"{limit:,}", f"{most:,} flows or more", hint)
 
     def tell(self) -> None:
-        """Tell the race of all runs that it does not know."""
+        """Report to the race all runs that it does not know."""
         for (case, label, seed), trial in self.trials.found.items():
             new = (label in self.race.tiers or label in self.locked) and seed not in self.race.values.get(label, {})
-            # A seed whose traffic has no flow of an aim tells nothing, whatever the scheme.
+            # A seed whose traffic has no flow of an aim shows nothing, whatever the scheme.
             if case == PLAIN and new and all(map(math.isfinite, trial.costs)):
                 self.race.tell(label, seed, trial.costs)
 
     def running(self) -> list[Variant]:
-        """What is run on each further seed: all that are in the race, and oracles beside them."""
+        """The variants to run on each further seed: all that are in the race, and the oracles."""
         labels = [*self.race.alive, *(one.label for one in self.oracles)]
         return [self.candidates[label].variant for label in labels]
 
     def costs(self) -> dict[str, float]:
-        """Seconds that a run of each scheme takes, with all processors at work."""
+        """The seconds that a run of each scheme takes, with all processors busy."""
         walls: dict[str, list[float]] = {}
         for (case, label, _), trial in self.trials.found.items():
             if case == PLAIN:
@@ -292,7 +292,7 @@ class Course:
         return {label: slowed * sum(found) / len(found) for label, found in walls.items()}
 
     def plan(self) -> None:
-        """Choose the bands by what the rest of the budget can reach, and say so."""
+        """Choose the bands that the rest of the budget can achieve, and report them."""
         left = max(self.race_end() - time.monotonic(), 0.0)
         costs = self.costs()
         joining = {} if self.tuned else {label: len(tune.variants(self.candidates[label])) for label in self.able()}
@@ -308,7 +308,7 @@ class Course:
             self.say(planned(aim, plan, doubtful, in_time, left))
 
     def run_race(self, end: float) -> None:
-        """Seed by seed, until what is left is settled at every level or the instant `end` has come."""
+        """Race seed by seed, until the remaining schemes are settled at every level or the instant `end` has come."""
         while True:
             self.race.look()
             if not self.tuned and self.made >= TUNE_AT:
@@ -323,7 +323,7 @@ class Course:
             whole = self.trials.run(PLAIN, self.running(), self.seeds(self.made, last), end)
             self.enter([])
             if whole and not before.issuperset(self.race.alive):
-                # What a scheme had driven out that then ended in a deadlock is in again, and has seeds to make up.
+                # Schemes dropped because of one that then ended in a deadlock are in again, and must catch up on seeds.
                 whole = self.trials.run(PLAIN, self.running(), self.seeds(0, last), end)
                 self.enter([])
             self.tell()
@@ -333,7 +333,7 @@ class Course:
             self.made = last
 
     def pools(self) -> dict[str, list[str]]:
-        """Who may be had at each level: all that change no more than it."""
+        """The schemes available at each level: all that change no more than it."""
         found: dict[str, list[str]] = {}
         for tier, level in enumerate(LEVELS):
             if any(self.race.tiers[label] == tier for label in self.race.tiers):
@@ -341,18 +341,18 @@ class Course:
         return found
 
     def settled(self) -> bool:
-        """Whether at every level, on every aim, the schemes left are known to within the band."""
+        """Whether, at every level and on every aim, the remaining schemes are known to within the band."""
         return all(self.race.settled(pool, aim) for pool in self.pools().values() for aim in range(len(self.aims)))
 
     def able(self) -> list[str]:
-        """The schemes whose parameters are tried: of what is left those that have any, the best first."""
+        """The remaining schemes with parameters to try, the best first."""
         alive = self.race.alive
         order = self.race.contenders(alive)
         order += [label for label in alive if label not in order]
         return [label for label in order if tune.variants(self.candidates[label])][:TUNED_SCHEMES]
 
     def tune(self, made: int, end: float) -> None:
-        """Let other parameters of what is left take part, and catch up on the seeds that were."""
+        """Enter other parameters of the remaining schemes, and run them on the seeds so far."""
         room = TUNE_SHARE * (end - time.monotonic())
         costs = self.costs()
         joining: list[Candidate] = []
@@ -376,13 +376,13 @@ class Course:
         self.tell()
 
     def same_as_parent(self, tuned: Candidate, made: int) -> bool:
-        """Whether a parameter changes nothing here: all runs are the same to the last packet."""
+        """Whether a parameter changes nothing here: all runs are identical to the last packet."""
         found = self.trials.found
         pairs = (((PLAIN, tuned.label, seed), (PLAIN, str(tuned.tuned), seed)) for seed in self.seeds(0, made))
         return all(found[mine].outcome == found[parent].outcome for mine, parent in pairs if mine in found)
 
     def interrupt(self) -> None:
-        """Make the best of the runs that there are: schemes that were about to join count as never tried."""
+        """Use the existing runs: schemes that were about to join count as never tried."""
         self.interrupted = True
         self.enter([])
         self.tell()
@@ -393,7 +393,7 @@ class Course:
             del self.candidates[label]
 
     def try_cases(self, cases: Sequence[Case], labels: Sequence[str]) -> None:
-        """Run some schemes in every case that applies, and note the seeds that all of them have."""
+        """Run some schemes in every case that applies, and record the seeds that all of them have."""
         self.tried = {}
         seeds = self.seeds(0, STRESS_SEEDS)
         for case in cases:
@@ -402,7 +402,7 @@ class Course:
             self.trials.cases[case.name] = case.spec
             given = [self.candidates[label].variant for label in labels]
             changed = [(one, case.variant(one)) for one in given]
-            # What a case leaves as it was tells nothing there.
+            # A scheme that a case leaves unchanged shows nothing there.
             variants = [made for one, made in changed if case.own is None or made != one]
             variants = [one for one in variants if unfit(case.spec, one) is None]
             self.trials.run(case.name, variants, seeds, self.deadline())

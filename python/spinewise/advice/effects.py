@@ -1,4 +1,4 @@
-"""For whom an answer is good: what it does to each traffic entry and size class, against what runs today."""
+"""The effect of an answer on each traffic entry and size class, compared with what runs today."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from spinewise.measures import stats
 from spinewise.measures.classes import ALL
 
 FEWEST = 2
-"""Seeds with a value under both schemes, below which nothing is said."""
+"""The least number of seeds with a value under both schemes for which an effect is reported."""
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What an answer does to some flows or rounds.
+    """The effect of an answer on some flows or rounds.
 
     Attributes:
-        text: which number of whom: "p99 slowdown of short flows of web".
-        unit: of the values: "s" or "" of a ratio.
+        text: the quantity and its flows: "p99 slowdown of short flows of web".
+        unit: the unit of the values: "s", or "" for a ratio.
         mine, today: geometric means over seeds, under the answer and under what runs today.
         mean: mean ratio, less 1; above zero is worse.
-        low, high: 95 % Student-t interval over seeds, of this number by itself.
-        seeds: how many.
+        low, high: 95 % Student-t interval over seeds, for this number alone.
+        seeds: the number of seeds.
     """
 
     text: str
@@ -41,12 +41,12 @@ class Effect:
 
 
 def effects(asked: Sequence[Aim], mine: Sequence[Observed], today: Sequence[Observed]) -> list[Effect]:
-    """The effects on everybody but those whom the aims are of, seed by seed.
+    """The effects on all traffic except that of the aims, seed by seed.
 
     Args:
         asked: the aims.
-        mine: what was read off the runs of the answer.
-        today: of what runs today, on the same seeds.
+        mine: the values from the runs of the answer.
+        today: the values from the runs of today's scheme, on the same seeds.
     """
     made = (effect(aim, mine, today) for aim in everybody(mine[0]) if aim not in asked) if mine else iter(())
     return [one for one in made if one is not None]
@@ -62,7 +62,7 @@ def everybody(observed: Observed) -> Iterator[Aim]:
 
 
 def effect(aim: Aim, mine: Sequence[Observed], today: Sequence[Observed]) -> Effect | None:
-    """What an answer does to one number; None where too few seeds have it."""
+    """The effect of an answer on one number; None if too few seeds have it."""
     assert aim.quantity not in ONE_A_RUN
     pairs = [(aim.value(one), aim.value(other)) for one, other in zip(mine, today, strict=True)]
     known = np.array([pair for pair in pairs if all(math.isfinite(value) and value > 0.0 for value in pair)])

@@ -1,4 +1,4 @@
-"""An advice as files: advice.json, which has all of it, and advice.md, which reads like the screen."""
+"""Advice as files: advice.json, which has everything, and advice.md, which reads like the screen."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JSON, MARKDOWN = ADVISE.record, "advice.md"
 
 
 def encoded(advice: Advice) -> bytes:
-    """The advice as JSON; what is not a number becomes null."""
+    """The advice as JSON; a number that is not finite becomes null."""
     return msgspec.json.format(msgspec.json.encode(advice), indent=2) + b"\n"
 
 
@@ -35,7 +35,7 @@ def read(folder: str | Path) -> Advice:
     """The advice in a folder that `write_files` wrote.
 
     Raises:
-        SpecError: there is none, or it is of another format.
+        SpecError: there is none, or its format is another.
     """
     file = Path(folder) / ADVISE.record
     formats.read(file, ADVISE, "RESULTS", f"a folder with {ADVISE.record}, which `spinewise advise --out` writes")
@@ -46,7 +46,7 @@ def read(folder: str | Path) -> Advice:
 
 
 def with_nan(kind: object, value: object) -> object:
-    """The reverse of `encoded`: NaN in place of null, wherever `kind` wants a number and allows no None."""
+    """Reverse `encoded`: put NaN in place of null where `kind` wants a number and does not allow None."""
     if value is None and kind is float:
         return math.nan
     if isinstance(value, list) and get_origin(kind) is tuple:

@@ -1,4 +1,4 @@
-"""What a budget can reach, by the pilot: told before it is spent."""
+"""A forecast of what a budget can achieve, made from the pilot before the budget is spent."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 from spinewise.advice.race import Race, half_width
 
 PILOT = 3
-"""Seeds of everything before anything is decided."""
+"""The number of seeds run with everything before any decision."""
 BANDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.10, 0.15, 0.20, 0.30)
-"""Bands that a forecast chooses from: nobody asks for less than 1 %, and 30 % settles nothing worth knowing."""
+"""Bands that a forecast chooses from: less than 1 % is never needed, and a band of 30 % settles nothing useful."""
 PRIOR_WEIGHT = 4.0
-"""Degrees of freedom that the common spread of all pairs has beside those of one, which a pilot barely knows."""
+"""The weight of the common spread of all pairs against that of one pair, in degrees of freedom: a pilot is small."""
 MOST_SEEDS = 1 << 24
 SURE = 1.645
-"""Deviations within which a cautious forecast takes what the pilot cannot know: 95 % on one side."""
+"""The deviations that a cautious forecast allows for: 95 % on one side."""
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a budget can reach, by the pilot.
+    """A forecast of what a budget can achieve, from the pilot.
 
     Attributes:
-        band: the smallest band to which what is left can be told apart in time; the widest asked for if none.
-        seeds: seeds of what stays to the end that this takes.
-        runs: further runs that it takes.
+        band: the smallest band to which the remaining schemes can be resolved in time; the widest asked for if none.
+        seeds: the seeds this needs, for schemes that stay to the end.
+        runs: the number of further runs this needs.
         seconds: how long they take.
         settles: whether the budget suffices for that band.
     """
@@ -42,13 +42,13 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Rival:
-    """A scheme against the best of those that are as cheap to deploy.
+    """A scheme compared with the best of those as cheap to deploy.
 
     Attributes:
         arm: the scheme.
-        behind: mean log ratio to that one; zero of the best itself.
+        behind: mean log ratio to that one; zero for the best itself.
         spread: standard deviation of the log ratio.
-        cost: seconds that a run takes, with all processors at work.
+        cost: seconds that a run takes, with all processors busy.
         new: whether it has no runs yet.
     """
 
@@ -60,13 +60,13 @@ class Rival:
 
 
 def forecast(race: Race, aim: int, costs: Mapping[str, float], seconds: float, bands: Sequence[float]) -> Forecast:
-    """What `seconds` of runs can reach after a pilot.
+    """Forecast what `seconds` of runs can achieve after a pilot.
 
     Args:
         race: after the pilot.
         aim: which of its numbers.
         costs: seconds that a run of each scheme takes.
-        seconds: how long runs may go on.
+        seconds: how long runs may continue.
         bands: to choose from, in rising order.
     """
     return reached(race, rivals(race, aim, costs), seconds, bands)
@@ -81,13 +81,13 @@ def cautious(
     *,
     joining: Mapping[str, int],
 ) -> Forecast:
-    """The same if few seeds flatter: spreads are as wide as they may be, leads as short, and what is tuned ties.
+    """Forecast the same cautiously: with spreads at their widest, leads at their shortest, and tuned variants that tie.
 
     Args:
         race: after the pilot.
         aim: which of its numbers.
         costs: seconds that a run of each scheme takes.
-        seconds: how long runs may go on.
+        seconds: how long runs may continue.
         bands: to choose from, in rising order.
         joining: how many variants of each scheme will be tried.
     """
@@ -107,13 +107,13 @@ def cautious(
 
 
 def widest(degrees: float) -> float:
-    """How many times as wide a spread may be as it seems, by Wilson and Hilferty's approximation of chi-square."""
+    """The factor by which a spread may exceed its estimate (Wilson and Hilferty's approximation of chi-square)."""
     part = 2.0 / (9.0 * degrees)
     return float(max(1.0 - part - SURE * math.sqrt(part), 1e-3) ** -1.5)
 
 
 def reached(race: Race, found: Sequence[Rival], seconds: float, bands: Sequence[float]) -> Forecast:
-    """The narrowest band to which these can be told apart in time; the widest, marked so, if there is none."""
+    """The forecast of the narrowest band that can be resolved in time; of the widest, marked so, if there is none."""
     there = len(race.seeds(race.alive))
     made = [needed(found, band, there, race.share) for band in bands]
     last = made[-1]
@@ -122,7 +122,7 @@ def reached(race: Race, found: Sequence[Rival], seconds: float, bands: Sequence[
 
 
 def rivals(race: Race, aim: int, costs: Mapping[str, float]) -> list[Rival]:
-    """All schemes still in, each against the best of those as cheap; spreads are drawn towards the median of all."""
+    """All schemes still in, each against the best of those as cheap; spreads are shrunk towards the median of all."""
     arms = race.alive
     seeds = race.seeds(arms)
     logs = {arm: np.log(race.column(arm, aim, seeds)) for arm in arms}
@@ -144,10 +144,10 @@ def rivals(race: Race, aim: int, costs: Mapping[str, float]) -> list[Rival]:
 
 
 def needed(found: Sequence[Rival], band: float, there: int, alpha: float) -> Forecast:
-    """Runs that it takes until the schemes left are known to within `band`, if the pilot's numbers are the true ones.
+    """Count the runs until the remaining schemes are known to within `band`, if the pilot's estimates are exact.
 
-    A scheme that is behind by more than the band leaves when that can be told; the best ones stay until the last
-    of the others is told. What a scheme seems to be behind by is taken less its standard error: in so few seeds some
+    A scheme that is behind by more than the band leaves when that is certain; the best ones stay until the last
+    of the others is resolved. The estimated lag of a scheme is reduced by its standard error: on so few seeds some
     are far behind by chance.
     """
     last = {

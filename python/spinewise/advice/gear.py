@@ -1,4 +1,4 @@
-"""How to turn a scheme on in real gear, where it exists: read from gear.toml, each step with its source."""
+"""How to enable a scheme on real equipment, if it exists there: from gear.toml, each step with its source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 Match = Literal["same", "kin"]
-"""The very mechanism, or one of its kind that differs as `note` says."""
+"""The same mechanism, or a related one that differs as in `note`."""
 
 
 @dataclass(frozen=True)
@@ -19,10 +19,10 @@ class Step:
 
     Attributes:
         gear: the product.
-        match: whether it is the scheme itself or kin.
-        do: what to set.
-        note: what differs, or what goes with it.
-        source: where this is documented.
+        match: whether it is the scheme itself or a related one.
+        do: the setting.
+        note: the difference, or further conditions.
+        source: its documentation.
         over: the family of transports that has it; empty: any.
     """
 
@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Gear:
-    """All of gear.toml.
+    """The contents of gear.toml.
 
     Attributes:
         step: steps by name.
@@ -57,7 +57,7 @@ def gear() -> Gear:
 
 
 def steps(scheme: str, family: str) -> tuple[Step, ...]:
-    """How to turn a scheme on over a family of transports; empty where no product is known that has it there."""
+    """The steps to enable a scheme over a family of transports; empty if no known product has it there."""
     found = gear()
     own = [step for name in found.scheme.get(scheme, []) if (step := found.step[name]).over in ("", family)]
     more = [found.step[name] for name in found.transport.get(family, [])] if own else []

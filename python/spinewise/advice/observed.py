@@ -1,7 +1,7 @@
-"""What advice reads off a run: completion times of flows and of rounds, those that did not end included.
+"""The values that advice takes from a run: completion times of flows and rounds, including unfinished ones.
 
 Flows that had not finished count with the time that they had waited (`spinewise.measures.waits`), and so do rounds and
-operations: a scheme that leaves some behind never looks better for it.
+operations: a scheme that leaves some unfinished never looks better for it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Spread:
-    """How one quantity is spread over flows or rounds; NaN of none. Percentiles are observed values."""
+    """The distribution of a quantity over flows or rounds; NaN if there are none. Percentiles are observed values."""
 
     mean: float
     p50: float
@@ -40,7 +40,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Floats) -> Spread:
-        """Of a set of values."""
+        """Summarise a set of values."""
         if not values.size:
             return cls(*[math.nan] * 6)
         p50, p95, p99, p999 = stats.percentiles(values, [0.5, 0.95, 0.99, 0.999])
@@ -49,10 +49,10 @@ class Spread:
 
 @dataclass(frozen=True)
 class Flows:
-    """Flows of one size class of one traffic entry; "all" of both is all traffic.
+    """Flows of one size class of one traffic entry; "all" for both is all traffic.
 
     Attributes:
-        entry, size_class: whose.
+        entry, size_class: their entry and size class.
         flows: how many there are.
         unfinished: how many had not finished.
         fct_s: completion times in seconds.
@@ -72,12 +72,12 @@ class Rounds:
     """Rounds of one traffic entry: collective operations, requests, incasts, permutations.
 
     Attributes:
-        entry: whose.
+        entry: their traffic entry.
         rounds: how many there are.
         unfinished: how many had not finished.
-        time_s: of each, in seconds.
+        time_s: the distribution of their times, in seconds.
         total_s: from the start of the first to the end of the last.
-        busbw_gbyte_per_s: bus bandwidth by the mean time, 10⁹ bytes per second; NaN where there is no such thing.
+        busbw_gbyte_per_s: bus bandwidth by the mean time, 10⁹ bytes per second; NaN if it is undefined.
     """
 
     entry: str
@@ -93,7 +93,7 @@ class Operations:
     """Operations of a traffic entry of kind "dag".
 
     Attributes:
-        entry: whose.
+        entry: their traffic entry.
         operations: how many there are.
         unfinished: how many had not ended.
         time_s: from the start of the run to the end of the last.
@@ -107,12 +107,12 @@ class Operations:
 
 @dataclass(frozen=True)
 class Observed:
-    """What advice keeps of a run.
+    """The values that advice keeps of a run.
 
     Attributes:
-        flows: by traffic entry and size class.
+        flows: one for each traffic entry and size class.
         rounds: by traffic entry.
-        deadlock: links whose queues paused each other for ever, in order; empty if none did.
+        deadlock: links whose queues paused each other indefinitely, in order; empty if none did.
         operations: by traffic entry.
     """
 
@@ -123,7 +123,7 @@ class Observed:
 
 
 def observe(spec: Spec, result: Result) -> Observed:
-    """What advice keeps of a run."""
+    """Extract the values that advice keeps of a run."""
     locked = list(result.report.get("deadlock") or [])
     stop_s = waited_until(spec, result.report)
     flows, rounds = list(flows_of(spec, result, stop_s)), list(rounds_of(result, stop_s))
@@ -131,7 +131,7 @@ def observe(spec: Spec, result: Result) -> Observed:
 
 
 def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
-    """By traffic entry and size class, all traffic first."""
+    """The flows by traffic entry and size class, all traffic first."""
     table = result.flows
     if not table.num_rows:
         return
@@ -156,7 +156,7 @@ def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
 
 
 def rounds_of(result: Result, stop_s: float) -> Iterator[Rounds]:
-    """By traffic entry, where it has rounds."""
+    """The rounds by traffic entry, for entries that have rounds."""
     found = result.rounds.rounds
     for name in dict.fromkeys(one.name for one in found):
         mine = [one for one in found if one.name == name]
@@ -167,7 +167,7 @@ def rounds_of(result: Result, stop_s: float) -> Iterator[Rounds]:
 
 
 def operations_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Operations]:
-    """By traffic entry of kind "dag"; where some operations have not ended, they have waited until `stop_s`."""
+    """The operations by traffic entry of kind "dag"; if some have not ended, they have waited until `stop_s`."""
     ends = ended_s(spec, result.report)
     for told, (entry, end) in zip(result.report.get("operations", []), ends.items(), strict=True):
         left = told["operations"] - told["ended"]

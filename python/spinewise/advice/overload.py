@@ -1,4 +1,4 @@
-"""That more is offered than links can carry, which is the same under all schemes: how much, where, and by whom."""
+"""Overload, which is the same under all schemes: how much, where, and by which entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spinewise.shapes import Spec
 
 
 def overload(spec: Spec, cells: Sequence[Cell]) -> list[str]:
-    """What is to be known of it, a sentence each; nothing where links carry what is offered.
+    """Notes about overload, a sentence each; empty if links can carry what is offered.
 
     Args:
         spec: the spec, with every default.
@@ -31,12 +31,12 @@ def overload(spec: Spec, cells: Sequence[Cell]) -> list[str]:
 
 
 def offered(cell: Cell) -> float:
-    """What is offered to the busiest cut, over what it can carry."""
+    """The load offered to the busiest cut, over its capacity."""
     return cell.summary.loads.get("wire_of_available", math.inf)
 
 
 def busiest(cell: Cell) -> str:
-    """Which link was in use longest in a run."""
+    """The link that was busy longest in a run."""
     facts = cell.summary.facts
     links = [one for one in (facts.hottest, facts.hottest_edge) if one is not None]
     if not links:
@@ -46,7 +46,7 @@ def busiest(cell: Cell) -> str:
 
 
 def overlapping(spec: Spec) -> list[str]:
-    """The incasts of which a round takes longer, at the full rate of its receiver, than it is until the next."""
+    """The incasts in which a round takes longer, at the full rate of its receiver, than the time until the next."""
     rates: dict[str, float] = {}
     for link in core.topology(spec)["links"]:
         rates[link["to"]] = rates.get(link["to"], 0.0) + link["rate_bps"]

@@ -1,4 +1,4 @@
-"""What is said of a budget before it is spent: what it can reach, or that it is too short."""
+"""Messages about a budget before it is spent: what it can achieve, or that it is too short."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from spinewise.measures import units
 from spinewise.shapes import Spec, Traffic
 
 MEASURED_ROOM = 2.0
-"""A budget that is named as enough is this many times what the pilot takes by the runs that were made."""
+"""The ratio of a budget named as sufficient to the pilot's time, if that was measured."""
 ESTIMATED_ROOM = 4.0
-"""The same where no run was made yet: the processors may have other work."""
+"""The same ratio if no run was made yet: the processors may have other work."""
 LISTED = {"flows": "fewer flows in the list", "dag": "fewer operations in the trace"}
-"""What makes a run shorter, of traffic from a file."""
+"""Ways to make a run with traffic from a file shorter."""
 
 
 def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, left: float) -> str:
-    """What the pilot says of an aim, in a line.
+    """The forecast for an aim, in a line.
 
     Args:
         aim: the aim.
-        plan: what it takes if the pilot's seeds are typical.
-        doubtful: what it takes to the same band if they are not.
-        in_time: what can be reached then.
-        left: seconds for it.
+        plan: the effort if the pilot's seeds are typical.
+        doubtful: the effort for the same band if they are not.
+        in_time: what can be achieved in time in that case.
+        left: seconds available.
     """
     band, clock = units.percent(plan.band), units.clock(left)
     least, most = cost(plan), cost(doubtful)
@@ -47,26 +47,26 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
 
 
 def cost(found: Forecast) -> str:
-    """Runs and time of a forecast."""
+    """The runs and the time of a forecast."""
     if not found.runs:
         return "no more runs"
     return f"{units.counted(found.runs, 'more run')} ({units.clock(math.ceil(found.seconds))})"
 
 
 def pilot_s(run_s: float, schemes: int, jobs: int) -> float:
-    """Wall seconds that the pilot takes, where a run of each of these schemes takes `run_s`."""
+    """The wall seconds of the pilot, if a run of each of these schemes takes `run_s`."""
     return run_s * PILOT * schemes / jobs
 
 
 def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hint: str) -> SpecError:
-    """The error about a budget that does not hold the pilot; what it names as enough is taken when typed.
+    """The error about a budget that does not hold the pilot; the sufficient value it names can be typed as is.
 
     Args:
-        budget_s: what was given.
-        needed_s: seconds that the pilot takes as far as is known.
-        room: how many times that is named as enough.
-        schemes: how many are seen.
-        hint: what else helps.
+        budget_s: the given budget.
+        needed_s: the seconds that the pilot takes, as far as known.
+        room: the ratio of the sufficient value to that.
+        schemes: the number of schemes seen.
+        hint: what else would help.
     """
     return SpecError(
         "--budget",
@@ -78,7 +78,7 @@ def short_budget(budget_s: float, needed_s: float, room: float, schemes: int, hi
 
 
 def shorter(resolved: Spec) -> str:
-    """What makes the pilot shorter: a key that the traffic of this spec has, fewer hosts, fewer schemes."""
+    """Ways to make the pilot shorter: a key that the traffic of this spec has, fewer hosts, fewer schemes."""
     # A run does not wait for UDP.
     ways = dict.fromkeys(shortened(one) for one in resolved["traffic"] if one["kind"] != "udp")
     less = f"{', '.join(ways)} or fewer hosts" if ways else "fewer hosts"
@@ -86,7 +86,7 @@ def shorter(resolved: Spec) -> str:
 
 
 def shortened(entry: Traffic) -> str:
-    """What makes less of an entry: a shorter list or time, fewer flows or rounds, or of a single round less data."""
+    """A way to reduce an entry: a shorter list or time, fewer flows or rounds, or less data in a single round."""
     if entry["kind"] in LISTED:
         return LISTED[entry["kind"]]
     repeats = {
@@ -101,6 +101,6 @@ def shortened(entry: Traffic) -> str:
 
 
 def rounded_up(seconds: float) -> float:
-    """A time as people type it: whole seconds, from two minutes on tens of seconds, from an hour on minutes."""
+    """Round a time up to what people type: whole seconds, tens of seconds from two minutes, minutes from an hour."""
     step = 1 if seconds < 120 else 10 if seconds < 3600 else 60
     return float(step * math.ceil(seconds / step))

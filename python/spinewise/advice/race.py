@@ -1,15 +1,15 @@
-"""Which of several schemes is best, looked at after every seed: pure statistics, without runs.
+"""Find the best of several schemes, with a look after every seed: pure statistics, without runs.
 
 Every scheme sees the same seeds (common random numbers), and two schemes are compared by the logarithms of their ratio,
-seed by seed. Each pair has a confidence sequence: an interval for the mean log ratio that holds at all seed counts at
-once, so that looking after every seed, and stopping when one likes, costs nothing. It is that of the anytime-valid
+seed by seed. Each pair has a confidence sequence: an interval for the mean log ratio, valid at all seed counts at
+once, so that looking after every seed, and stopping at any time, costs nothing. It is that of the anytime-valid
 t-test with a Gaussian mixture over the effect size (Wang and Ramdas, "Anytime-valid t-tests and confidence sequences
 for Gaussian means with unknown variance", Sequential Analysis, 2025, arXiv 2310.03722; the mixture is the Bayesian t
 test of Gönen et al., The American Statistician 59(3), 2005, and Lai, Annals of Statistics 4(2), 1976, showed that such
 ratios stay valid under looks). Schemes that are surely worse leave the race, as in action elimination (Even-Dar,
-Mannor and Mansour, JMLR 7, 2006). A scheme is compared with all others that are left, not with the best of the day.
+Mannor and Mansour, JMLR 7, 2006). A scheme is compared with all remaining schemes, not only with the current best.
 
-The error budget is divided over the schemes that the best one meets and over the aims: the chance that the best scheme
+The error budget is divided over the opponents of the best scheme and over the aims: the chance that the best scheme
 is dropped at any look is at most `alpha`, where log ratios are Gaussian. tests/python/test_advise_race.py measures it,
 with outlying seeds too.
 """
@@ -32,8 +32,8 @@ METHOD: Final = (
 )
 ALPHA = 0.05
 MIXTURE = 9.0
-"""Variance of the mixture over effect sizes (mean over standard deviation): 3² serves schemes that are far behind, whom
-few seeds show, and costs little where many are needed."""
+"""Variance of the mixture over effect sizes (mean over standard deviation): 3² suits schemes that are far behind, which
+few seeds reveal, and costs little where many are needed."""
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -41,13 +41,13 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Contrast(Around):
-    """How a scheme compares with another on the seeds that both have, as logarithms of its value over the other's.
+    """The comparison of two schemes on their common seeds, as logarithms of one's value over the other's.
 
     Attributes:
-        mean: mean log ratio; above zero is worse. `math.expm1` makes a share of it.
-        half: half the width of its confidence sequence; infinite while nothing can be told.
+        mean: mean log ratio; above zero is worse. `math.expm1` converts it to a share.
+        half: half the width of its confidence sequence; infinite while there is no bound.
         median: median log ratio, which an outlying seed does not move.
-        seeds: how many seeds both have.
+        seeds: the number of common seeds.
     """
 
     median: float
@@ -61,8 +61,8 @@ class Drop:
     Attributes:
         arm: the scheme.
         by: the one that is surely better, and as cheap to deploy.
-        seeds: how many seeds both had by then.
-        contrasts: of the scheme against `by`, aim by aim.
+        seeds: the number of seeds that both had by then.
+        contrasts: the contrasts of the scheme with `by`, aim by aim.
     """
 
     arm: str
@@ -88,7 +88,7 @@ def half_width(n: int, sd: float, alpha: float) -> float:
 
 
 def contrast(values: Floats, others: Floats, alpha: float) -> Contrast:
-    """How `values` compare with `others`, seed by seed; both positive, less is better."""
+    """Compare `values` with `others`, seed by seed; both positive, less is better."""
     found = np.log(values) - np.log(others)
     n = int(found.size)
     if n == 0:
@@ -99,16 +99,16 @@ def contrast(values: Floats, others: Floats, alpha: float) -> Contrast:
 
 @dataclass
 class Race:
-    """Schemes against each other on one or more aims.
+    """A race of schemes on one or more aims.
 
     Attributes:
-        tiers: of each scheme, what it costs to deploy: a higher number is dearer.
-        aims: how many numbers each run has; less is better in all.
-        bands: of each aim, the share below which a difference matters to nobody.
+        tiers: the deployment cost of each scheme: a higher number is more expensive.
+        aims: how many numbers each run has; lower is better for all.
+        bands: for each aim, the share below which a difference does not matter.
         most: schemes that may ever take part, by which the error budget is divided.
         alpha: chance of dropping the best one.
-        values: of each scheme, its numbers by seed.
-        drops: those that left, in order.
+        values: the numbers of each scheme, by seed.
+        drops: the schemes that left, in order.
     """
 
     tiers: dict[str, int]
@@ -121,28 +121,28 @@ class Race:
 
     @property
     def share(self) -> float:
-        """What each confidence sequence has of the error budget."""
+        """The share of the error budget for each confidence sequence."""
         return self.alpha / (max(self.most - 1, 1) * self.aims)
 
     @property
     def alive(self) -> list[str]:
-        """Schemes that are still in, in their first order."""
+        """Schemes that are still in the race, in their first order."""
         gone = {drop.arm for drop in self.drops}
         return [arm for arm in self.tiers if arm not in gone]
 
     def enter(self, arm: str, tier: int) -> None:
-        """Let another scheme take part."""
+        """Enter another scheme."""
         if len(self.tiers) >= self.most:
             raise ValueError(f"{self.most} schemes have the error budget, and {arm} would be one more")
         self.tiers[arm] = tier
 
     def take_out(self, arm: str) -> None:
-        """Take a scheme out that cannot be run; those that left because of it are in again."""
+        """Remove a scheme that cannot be run; those that left because of it are in the race again."""
         self.tiers.pop(arm, None)
         self.drops = [drop for drop in self.drops if arm not in (drop.arm, drop.by)]
 
     def tell(self, arm: str, seed: int, numbers: Sequence[float]) -> None:
-        """What a run of a scheme came to."""
+        """Record the numbers of a run of a scheme."""
         if len(numbers) != self.aims or not all(0.0 < number < math.inf for number in numbers):
             raise ValueError(f"{arm}, seed {seed}: {self.aims} positive numbers are needed, not {tuple(numbers)}")
         self.values.setdefault(arm, {})[seed] = tuple(numbers)
@@ -157,12 +157,12 @@ class Race:
         return np.array([self.values[arm][seed][aim] for seed in seeds], dtype=np.float64)
 
     def against(self, arm: str, other: str, aim: int = 0) -> Contrast:
-        """How a scheme compares with another on an aim."""
+        """Compare a scheme with another on an aim."""
         seeds = self.seeds([arm, other])
         return contrast(self.column(arm, aim, seeds), self.column(other, aim, seeds), self.share)
 
     def pairs(self, arms: Sequence[str], aim: int) -> tuple[Floats, Floats]:
-        """Mean log ratio of row to column and its half width, for every two of `arms`, on the seeds that all have."""
+        """Mean log ratio of row to column and its half width, for each pair of `arms`, on the seeds that all have."""
         seeds = self.seeds(arms)
         logs = np.log([self.column(arm, aim, seeds) for arm in arms])
         apart = logs[:, None, :] - logs[None, :, :]
@@ -174,13 +174,13 @@ class Race:
         return apart.mean(axis=2), np.full_like(spread, math.inf) if math.isinf(unit) else unit * spread
 
     def worse(self, arms: Sequence[str], aim: int) -> Flags:
-        """Of every two of `arms` whether the row is surely worse than the column, by more than the band as it seems."""
+        """For each pair of `arms`: whether the row is certainly worse than the column, with a mean beyond the band."""
         mean, half = self.pairs(arms, aim)
         found: Flags = (mean - half > 0.0) & (mean > math.log1p(self.bands[aim]))
         return found
 
     def look(self) -> list[Drop]:
-        """Drop those that one as cheap is surely better than on every aim; which were dropped now."""
+        """Drop schemes that an equally cheap one surely beats on every aim, and return those dropped now."""
         left = self.alive
         if len(left) < 2:
             return []
@@ -198,7 +198,7 @@ class Race:
         return dropped
 
     def contenders(self, pool: Sequence[str], aim: int = 0) -> list[str]:
-        """Those of `pool` still in that no other of them is surely better than, the least mean first."""
+        """Those of `pool` still in the race that no other of them certainly beats, the lowest mean first."""
         gone = {drop.arm for drop in self.drops}
         alive = [arm for arm in pool if arm not in gone]
         if len(alive) < 2:
@@ -211,7 +211,7 @@ class Race:
         return [alive[k] for k in sorted(range(len(alive)), key=lambda k: keys[k]) if not beaten[k]]
 
     def settled(self, pool: Sequence[str], aim: int = 0) -> bool:
-        """Whether the contenders of `pool` are known against the best of them to within the band, or one is left."""
+        """Whether the contenders of `pool` are known against the best to within the band, or only one is left."""
         found = self.contenders(pool, aim)
         if len(found) < 2:
             return True
@@ -219,10 +219,10 @@ class Race:
         return bool((half[1:, 0] <= math.log1p(self.bands[aim])).all())
 
     def front(self, today: str | None = None) -> list[str]:
-        """Those still in that no other is surely better than on one aim and as good, within the band, on the rest.
+        """The schemes that no other certainly beats on one aim while being as good, within the band, on the rest.
 
         Args:
-            today: what runs today, which stays unless the other is no worse by its means on any aim: to leave it costs.
+            today: what runs today, which stays unless the other is no worse by its means on any aim: a change costs.
         """
         alive = self.alive
         if len(alive) < 2:

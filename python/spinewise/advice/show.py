@@ -1,4 +1,4 @@
-"""An advice on one screen, and the same as text for a file."""
+"""Advice on one screen, and the same as text for a file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def level_table(advice: Advice) -> terminal.Grid:
 
 
 def level_rows(advice: Advice) -> list[tuple[str, str, str]]:
-    """The rows of all levels; what runs today has one also where nobody can run it."""
+    """The rows of all levels; what runs today also has one if it ended in a deadlock."""
     rows = [level_row(found) for found in advice.levels]
     if deadlocked(advice, advice.today):
         rows.insert(0, (LEVELS[0], f"{advice.today}: {deadlock(advice, advice.today)}", ""))
@@ -59,12 +59,12 @@ def level_rows(advice: Advice) -> list[tuple[str, str, str]]:
 
 
 def deadlocked(advice: Advice, label: str) -> bool:
-    """Whether queues paused each other for ever in a run of a scheme."""
+    """Whether queues paused each other indefinitely in a run of a scheme."""
     return any(one.label == label and one.status == "deadlocked" for one in advice.entrants)
 
 
 def deadlock(advice: Advice, label: str) -> str:
-    """On how many seeds a scheme had a deadlock."""
+    """The number of seeds on which a scheme had a deadlock, in words."""
     samples = advice.entrant(label).samples
     return f"DEADLOCK on {sum(bool(one.deadlock) for one in samples)} of {units.counted(len(samples), 'seed')}"
 
@@ -79,13 +79,13 @@ def level_row(found: LevelAnswer) -> tuple[str, str, str]:
 
 
 def title(advice: Advice) -> str:
-    """What the advice is for."""
+    """The title: the name of the spec, and the aims."""
     aims = "; ".join(f"{'more' if one.more_is_better else 'less'} {one.text}" for one in advice.aims)
     return f"{advice.name}: {aims}"
 
 
 def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
-    """The parts of an advice: a word and its lines."""
+    """The parts of advice: a word and its lines."""
     found = advice.entrant(advice.advised)
     if advice.no_choice or advice.idle:
         yield "Warning", [line.removeprefix("warning: ") for line in (*advice.no_choice, *advice.idle)]
@@ -122,7 +122,7 @@ NOT_SHOWN = "nothing has been shown to be better yet"
 
 
 def look_at(advice: Advice) -> str:
-    """The scheme that seems better than what runs today, where nothing is shown to be."""
+    """The scheme that seems better than what runs today, if none is shown to be."""
     last = advice.levels[-1]
     found = advice.entrant(str(last.look_at))
     aim, number = advice.aims[0], against(last.look_at_than_today[0])
@@ -130,7 +130,7 @@ def look_at(advice: Advice) -> str:
 
 
 def ahead(advice: Advice) -> list[str]:
-    """What is ahead of what runs today by its mean, where that is kept and more runs might tell the two apart."""
+    """The scheme that is ahead of today's by its mean, if today's is kept and more runs might separate the two."""
     if advice.ended == "settled" or advice.advised != advice.today or advice.guess in (advice.today, look(advice)):
         return []
     found = advice.entrant(advice.guess)
@@ -148,7 +148,7 @@ def look(advice: Advice) -> str | None:
 
 
 def guessed(advice: Advice) -> list[str]:
-    """That the answer is a guess, where it is not surely better than what runs today."""
+    """A note that the answer is a guess, if it is not surely better than what runs today."""
     last = advice.levels[-1]
     if not last.than_today or is_surely_better(advice.aims[0], last.than_today[0]) or deadlocked(advice, advice.today):
         return []
@@ -156,7 +156,7 @@ def guessed(advice: Advice) -> list[str]:
 
 
 def gains(advice: Advice) -> list[str]:
-    """Against what runs today, aim by aim."""
+    """The gains over what runs today, aim by aim."""
     last = advice.levels[-1]
     if not last.than_today:
         mine = "; ".join(
@@ -182,12 +182,12 @@ def gains(advice: Advice) -> list[str]:
 
 
 def alone(advice: Advice) -> bool:
-    """Whether nothing else was run than what runs today, for no scheme has a choice."""
+    """Whether only what runs today was run, because no scheme has a choice."""
     return bool(advice.no_choice) and len(advice.entrants) == 1
 
 
 def bound(advice: Advice) -> list[str]:
-    """What an oracle reaches; nothing where all schemes come out alike, which tells nothing of what an oracle knows."""
+    """The value of each oracle; empty if all schemes come out alike, which says nothing about an oracle's knowledge."""
     if advice.no_choice or alike([one for one in advice.entrants if one.samples]):
         return []
     return [
@@ -199,11 +199,11 @@ def bound(advice: Advice) -> list[str]:
 
 
 def beyond(advice: Advice, oracle: Entrant) -> tuple[float, str]:
-    """What an oracle reaches of the first aim, on the seeds that it has in common with the answer, and what follows."""
+    """An oracle's value of the first aim, on the seeds that it shares with the answer, and the conclusion."""
     sign = -1.0 if advice.aims[0].more_is_better else 1.0
     both = common([oracle, advice.entrant(advice.advised)])
     reached = value(oracle, 0, both)
-    # Those that left the race early have fewer seeds, and nothing to be compared with there.
+    # Schemes that left the race early have fewer seeds, and nothing to compare with there.
     others = [
         one
         for one in advice.entrants
@@ -219,14 +219,14 @@ def beyond(advice: Advice, oracle: Entrant) -> tuple[float, str]:
 
 
 def alike(entrants: Sequence[Entrant]) -> bool:
-    """Whether the first aim comes out within `ALIKE` under every scheme, on the seeds that all have."""
+    """Whether the first aim is within `ALIKE` under every scheme, on the seeds that all have."""
     seeds = common(entrants)
     values = [found for one in entrants if (found := value(one, 0, seeds)) > 0.0]
     return bool(values) and max(values) <= (1.0 + ALIKE) * min(values)
 
 
 def other(found: Effect) -> str:
-    """What it does to some other flows or rounds."""
+    """The effect on some other flows or rounds."""
     mine, today = (
         units.duration(number, 3) if found.unit == "s" else units.digits(number, 3)
         for number in (found.mine, found.today)
@@ -236,7 +236,7 @@ def other(found: Effect) -> str:
 
 
 def surely(advice: Advice) -> list[str]:
-    """How it ended, who is tied, and how good single seeds are."""
+    """How the race ended, which schemes are tied, and how good single seeds are."""
     spent = advice.effort
     if alone(advice):
         return ["no scheme has a choice of paths, so none can be better"]
@@ -256,14 +256,14 @@ def surely(advice: Advice) -> list[str]:
 
 
 def chosen_from(advice: Advice) -> list[str]:
-    """What is not told apart from the best, and out of which of it the answer, or the one to look at, was chosen."""
+    """The schemes indistinguishable from the best, and the subset from which the answer was chosen."""
     last, band = advice.levels[-1], units.percent(advice.aims[0].band)
     if len(last.tied) < 2 and len(advice.entrants) < 2:
         return []
     if len(last.tied) < 2:
         return ["all others are surely worse, or cost more without being better"]
     if not last.near:
-        # An advice that was written before this was kept.
+        # Advice that was written before this field existed.
         return [f"not told apart from the best: {few(last.tied)}"]
     pick = last.look_at or last.advised
     near = sorted(last.near, key=lambda label: label != pick)
@@ -284,7 +284,7 @@ def chosen_from(advice: Advice) -> list[str]:
 
 
 def undecided(advice: Advice) -> list[str]:
-    """The best guess, and what it would take to know more."""
+    """The best guess, and the effort to learn more."""
     aim, lines = advice.aims[0], []
     if advice.guess not in (advice.advised, look(advice)) and not ahead(advice):
         lines.append(
@@ -299,7 +299,7 @@ def undecided(advice: Advice) -> list[str]:
 
 
 def seeds(advice: Advice) -> list[str]:
-    """On how many seeds it was as good as usual, and the worst one."""
+    """The number of seeds on which the answer was as good as usual, and the worst seed."""
     found = advice.outlier
     if found is None:
         return []
@@ -310,14 +310,14 @@ def seeds(advice: Advice) -> list[str]:
 
 
 def reasons(advice: Advice) -> list[str]:
-    """What goes with it, for better and for worse."""
+    """The reasons for and against the answer."""
     lines = [one.text for one in advice.why[:MOST_REASONS]]
     lines += [f"price: {one.text}" for one in advice.price[:MOST_REASONS]]
     return lines + ([advice.shared] if advice.shared else [])
 
 
 def wrong(advice: Advice) -> list[str]:
-    """When another would be better, what was tried and stands, and what was not tried."""
+    """The cases in which another scheme would be better, those in which the answer holds, and those not tried."""
     mine, band = advice.advised, advice.aims[0].band
     stands = [one for one in advice.cases if mine not in one.deadlocks and regret(one, mine) <= band]
     sure = [one.name for one in stands if is_bounded(one, mine, band)]
@@ -341,13 +341,13 @@ def wrong(advice: Advice) -> list[str]:
 
 
 def regret(case: CaseAnswer, label: str) -> float:
-    """How much worse than the best a scheme was in a case."""
+    """How much worse a scheme was in a case than the best."""
     found: Regret | None = next((one for one in case.regrets if one.scheme == label), None)
     return math.nan if found is None else found.mean
 
 
 def is_bounded(case: CaseAnswer, label: str, band: float) -> bool:
-    """Whether a scheme is surely within the band of the best of a case: by the far end of each interval."""
+    """Whether a scheme is surely within the band of the best of a case: the far end of each interval is."""
     others = [one for one in case.regrets if one.scheme != label]
     mine = next(one for one in case.regrets if one.scheme == label)
     if mine.mean > 0.0:
@@ -356,7 +356,7 @@ def is_bounded(case: CaseAnswer, label: str, band: float) -> bool:
 
 
 def regret_told(case: CaseAnswer, label: str) -> str:
-    """How much worse than the best a scheme was in a case, in words."""
+    """How much worse a scheme was in a case than the best, in words."""
     if label in case.deadlocks:
         return f"DEADLOCK on {units.counted(case.deadlocks[label], 'seed')}"
     found = next((one for one in case.regrets if one.scheme == label), None)
@@ -372,7 +372,7 @@ def in_cases(advice: Advice) -> list[str]:
 
 
 def needs(found: Entrant) -> list[str]:
-    """What must be changed, told and carried."""
+    """What must be changed and configured, and the bytes added."""
     carried = ", ".join(f"{kind} {units.percent(share)}" for kind, share in found.extra_bytes.items()) or "nothing"
     told = "; ".join(found.told) or "nothing"
     hosts = any(key == "transport.kind" for key, _ in found.settings) and found.level == LEVELS[-1]
@@ -381,7 +381,7 @@ def needs(found: Entrant) -> list[str]:
 
 
 def turn_on(advice: Advice) -> list[str]:
-    """How to turn it on."""
+    """The steps to enable the answer."""
     if advice.no_choice and advice.advised == advice.today:
         return ["there is nothing to turn on: no scheme has a choice here"]
     found = [f"{one.gear}: {one.do}{kin(one)} [{one.source}]" for one in advice.gear] or ["no known product has it"]
@@ -390,17 +390,17 @@ def turn_on(advice: Advice) -> list[str]:
 
 
 def setting(key: str, value: str) -> str:
-    """A setting outside [scheme], as one says it of a fabric; one without such words as the spec has it."""
+    """A setting outside [scheme] in words, or as in the spec if it has none."""
     return IN_A_FABRIC.get((key, value), f"{key} = {value} of the spec")
 
 
 def kin(step: Step) -> str:
-    """What differs, of a mechanism that is not the very scheme."""
+    """The difference, for a mechanism that is related to the scheme but not identical."""
     return f" (kin: {step.note})" if step.match == "kin" else ""
 
 
 def untried(advice: Advice) -> list[str]:
-    """Schemes that took no part, those of one reason together; most reasons begin with the scheme."""
+    """Schemes that did not take part, grouped by reason; most reasons begin with the scheme."""
     reasons: dict[str, list[str]] = {}
     for one in advice.not_tried:
         reasons.setdefault(one.because.removeprefix(f"{one.scheme} "), []).append(one.scheme)
@@ -408,7 +408,7 @@ def untried(advice: Advice) -> list[str]:
 
 
 def effort(advice: Advice) -> str:
-    """What it cost."""
+    """The cost of the answer."""
     spent = advice.effort
     there = f" and {spent.stored:,} already stored" if spent.stored else ""
     share = units.percent((spent.runs + spent.stored) / max(spent.grid, 1))

@@ -1,4 +1,4 @@
-"""What was simulated, in words: the fabric, its transport, its traffic, and what is broken."""
+"""The simulation in words: the fabric, its transport, its traffic, and its faults."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def simulated(spec: Spec) -> tuple[str, ...]:
 
 
 def nodes(fabric: Fabric) -> str:
-    """How many nodes there are of each tier."""
+    """The number of nodes of each tier."""
     found = Counter(one["tier"] for one in fabric["nodes"])
     order = sorted(found, key=lambda tier: TIERS.index(tier) if tier in TIERS else len(TIERS))
     return ", ".join(f"{found[tier]:,} {tier if found[tier] == 1 else MANY.get(tier, f'{tier}s')}" for tier in order)
 
 
 def links(fabric: Fabric) -> str:
-    """How many links there are between each two tiers, how fast they were built, and how many are slow or down."""
+    """The number of links between each pair of tiers, their nominal rates, and how many are slow or down."""
     tiers = {one["name"]: one["tier"] for one in fabric["nodes"]}
     place = {one["name"]: number for number, one in enumerate(fabric["nodes"])}
     kinds: dict[tuple[str, int], Counter[str]] = {}
@@ -50,13 +50,13 @@ def links(fabric: Fabric) -> str:
 
 
 def unlike(found: Mapping[str, int]) -> str:
-    """How many links of a kind are slower than they were built, or down."""
+    """The number of links of a kind that are slower than nominal, or down."""
     told = [f"{found[how]:,} {how}" for how in ("slow", "down") if found.get(how)]
     return f" ({', '.join(told)})" if told else ""
 
 
 def transport(spec: Spec) -> str:
-    """The transport with its congestion control and its loss recovery, as far as it has them."""
+    """The transport with its congestion control and its loss recovery, if it has them."""
     own = spec["transport"]
     told = [own["kind"]]
     if "congestion_control" in own:

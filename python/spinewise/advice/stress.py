@@ -1,4 +1,4 @@
-"""Tries to break an answer: what changes in each case, and what then is the regret of each scheme."""
+"""Try to break an answer: what changes in each case, and the regret of each scheme in it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ OTHER_RECOVERY: Final = {"rack": "newreno", "sack": "newreno", "newreno": "rack"
 
 @dataclass(frozen=True)
 class Own:
-    """A change of what a variant runs over.
+    """A change of the settings below a variant.
 
     Attributes:
-        settings: from the variant's spec with every default, what to set in it, by key path.
+        settings: given the variant's spec with every default, the settings to change, by key path.
     """
 
     settings: Callable[[Spec], Mapping[str, object]]
@@ -39,13 +39,13 @@ class Own:
 
 @dataclass(frozen=True)
 class Case:
-    """A way in which things may be other than the spec says.
+    """A way in which conditions may differ from the spec.
 
     Attributes:
-        name: short.
-        words: what is other, for people.
-        spec: the spec so changed; None where it does not apply.
-        own: what it changes in what each variant runs over instead: variants may differ in switches and transports.
+        name: a short name.
+        words: the difference in words.
+        spec: the changed spec; None if the case does not apply.
+        own: the change for each variant instead, as variants may differ in switches and transports.
         because: why it does not apply.
     """
 
@@ -62,20 +62,20 @@ class Case:
         try:
             settings = self.own.settings(resolve(variant.apply(self.spec)))
         except (Inapplicable, SpecError):
-            # Its transport has nothing of the kind, or it cannot run here at all, which is told elsewhere.
+            # Its transport has no such setting, or it cannot run here at all, which is reported elsewhere.
             return variant
         return replace(variant, settings=(*variant.settings, *settings.items()))
 
 
 @dataclass(frozen=True)
 class Regret:
-    """How much worse a scheme is in a case than the best of those that were tried there.
+    """How much worse a scheme is in a case than the best of those tried there.
 
     Attributes:
         scheme: its label.
-        mean: by the mean of log ratios, as a share of the best's value; zero of the best.
-        low, high: 95 % Student-t interval over the seeds, for this case alone; NaN of one seed.
-        seeds: how many.
+        mean: by the mean of log ratios, as a share of the best's value; zero for the best.
+        low, high: 95 % Student-t interval over the seeds, for this case alone; NaN with one seed.
+        seeds: the number of seeds.
     """
 
     scheme: str
@@ -106,7 +106,7 @@ Change = Callable[[Spec, Spec], Spec]
 
 
 def case(name: str, words: str, change: Change | Own, spec: Spec, resolved: Spec) -> Case:
-    """One case, or why it does not apply."""
+    """One case, or the reason why it does not apply."""
     changed = deepcopy(spec)
     try:
         if isinstance(change, Own):
@@ -123,20 +123,20 @@ def case(name: str, words: str, change: Change | Own, spec: Spec, resolved: Spec
 
 
 KEYS = ("name", "seed", "preset", "topology", "switch", "transport", "traffic", "fault", "detection", "run", "metrics")
-"""Tables of a spec that say what is run."""
+"""Tables of a spec that define the run."""
 MOST_LINKS = 16
-"""Links that are tried for one whose failure cuts no traffic off."""
+"""The most links tried to find one whose failure cuts off no traffic."""
 
 
 def said(spec: Spec) -> Spec:
-    """What a spec says of everything but schemes."""
+    """The part of a spec that does not concern schemes."""
     kept = {key: value for key, value in spec.items() if key in KEYS}
     return cast(Spec, kept | {"scheme": {}})
 
 
 def loaded(spec: Spec, _resolved: Spec, factor: float) -> Spec:
-    """The load of every traffic entry that has one, times a factor."""
-    # The entries as they were given: a file of flows may stand for several of those that are run.
+    """Multiply the load of every traffic entry that has one by a factor."""
+    # The entries as given: a file of flows may represent several of those that are run.
     entries = [one for one in spec["traffic"] if isinstance(one.get("load"), int | float)]
     if not entries:
         raise Inapplicable("no traffic entry has a load")
@@ -146,7 +146,7 @@ def loaded(spec: Spec, _resolved: Spec, factor: float) -> Spec:
 
 
 def link_down(spec: Spec, resolved: Spec) -> Spec:
-    """Another link between switches down, which all routes know and which cuts no traffic off."""
+    """Take another link between switches down, which all routes know and which cuts off no traffic."""
     for link in whole_links(resolved):
         changed = with_link(deepcopy(spec), resolved, link, ({"up": False}, {"kind": "down"}))
         whole = resolved["topology"]["kind"] in WITH_OVERRIDES and not is_broken(resolved)
@@ -156,7 +156,7 @@ def link_down(spec: Spec, resolved: Spec) -> Spec:
 
 
 def can_run(spec: Spec) -> bool:
-    """Whether a spec can be set up, as one cannot whose faults cut off traffic."""
+    """Whether a spec can be set up, which it cannot if its faults cut off traffic."""
     try:
         core.validate(resolve(said(spec)), seconds=0.0)
     except SpecError:
@@ -165,16 +165,16 @@ def can_run(spec: Spec) -> bool:
 
 
 def link_slow(spec: Spec, resolved: Spec) -> Spec:
-    """Another link between switches at a quarter of its rate."""
+    """Set another link between switches to a quarter of its rate."""
     link = whole_links(resolved)[0]
     rate = link["rate_bps"] * SLOW_SHARE / 1e9
     return with_link(spec, resolved, link, ({"rate_gbps": rate}, {"kind": "rate", "rate_gbps": rate}))
 
 
 def with_link(spec: Spec, resolved: Spec, link: FabricLink, change: tuple[Override, Fault]) -> Spec:
-    """One link changed for the whole run: by an override where the fabric has tiers, else by a fault at its start."""
+    """Change one link for the whole run: by an override if the fabric has tiers, else by a fault at its start."""
     override, fault = change
-    # Of parallel links it is one.
+    # One of several parallel links.
     twin = link["name"].partition("#")[2]
     one = {"link": int(twin)} if twin else {}
     tiers = {node["name"]: (node["tier"], node["position"]) for node in core.topology(resolved)["nodes"]}
@@ -193,9 +193,9 @@ WITH_OVERRIDES: Final = ("leaf_spine", "fat_tree")
 
 
 def whole_links(resolved: Spec) -> list[FabricLink]:
-    """Links from leaves to other switches that nothing has befallen, where the leaf has another one; some at least.
+    """Healthy links from leaves to other switches, where the leaf has another one; at least one link.
 
-    Those of the last leaf and its last such neighbours come first: what specs break is mostly at the first.
+    Those of the last leaf and its last such neighbours come first: specs mostly break the first ones.
 
     Raises:
         Inapplicable: there is none.
@@ -218,12 +218,12 @@ def whole_links(resolved: Spec) -> list[FabricLink]:
 
 
 def unknown(fabric: Fabric) -> str:
-    """That no tiers are known, where they are not."""
+    """A note that no tiers are known, if that is so."""
     return "" if any(node["tier"] == "leaf" for node in fabric["nodes"]) else ": this fabric has no leaves"
 
 
 def small_buffers(resolved: Spec) -> dict[str, object]:
-    """Half the buffers, marking thresholds as they were."""
+    """Halve the buffers, with unchanged marking thresholds."""
     now = resolved["switch"]
     found: dict[str, object] = {}
     if (packets := now.get("buffer_packets", 0)) > 0:
@@ -236,7 +236,7 @@ def small_buffers(resolved: Spec) -> dict[str, object]:
 
 
 def other_recovery(resolved: Spec) -> dict[str, object]:
-    """The other loss recovery."""
+    """Switch to the other loss recovery."""
     now = str(resolved["transport"].get("recovery"))
     if now not in OTHER_RECOVERY:
         raise Inapplicable(f"transport {resolved['transport'].get('kind')} has no other loss recovery")
@@ -246,7 +246,7 @@ def other_recovery(resolved: Spec) -> dict[str, object]:
 
 
 def with_incast(spec: Spec, resolved: Spec) -> Spec:
-    """An incast at the last host beside all else."""
+    """Add an incast at the last host."""
     if any(one["kind"] == "incast" for one in resolved["traffic"]):
         raise Inapplicable("the traffic already has an incast")
     hosts = hosts_of(resolved)
@@ -261,17 +261,17 @@ def with_incast(spec: Spec, resolved: Spec) -> Spec:
 
 
 def incast_senders(hosts: int) -> int:
-    """How many of these hosts send in the incast that is added: all but its receiver, where there are few."""
+    """The number of senders in the added incast: all hosts but its receiver, if there are few."""
     return min(INCAST_SENDERS, hosts - 1)
 
 
 def hosts_of(resolved: Spec) -> int:
-    """How many hosts a fabric has."""
+    """The number of hosts in a fabric."""
     return sum(node["tier"] == "host" for node in core.topology(resolved)["nodes"])
 
 
 def repaired(spec: Spec, resolved: Spec) -> Spec:
-    """Nothing broken, and no link slow."""
+    """The spec with nothing broken and no link slow."""
     if not is_broken(resolved):
         raise Inapplicable("nothing is broken or slow in the spec")
     spec.pop("fault", None)
@@ -280,7 +280,7 @@ def repaired(spec: Spec, resolved: Spec) -> Spec:
 
 
 def is_broken(resolved: Spec) -> bool:
-    """Whether a spec has faults, or links other than the rest."""
+    """Whether a spec has faults, or links that differ from the rest."""
     return bool(resolved.get("fault") or resolved["topology"].get("override"))
 
 
@@ -301,8 +301,8 @@ def regrets(costs: Mapping[str, Sequence[float]], *, more_is_better: bool = Fals
     """The regret of each scheme, the best first.
 
     Args:
-        costs: of each scheme, on the same seeds in the same order, of which less is better.
-        more_is_better: these are the inverse of values of which more is better, and regrets are shares of values.
+        costs: the costs of each scheme, on the same seeds in the same order; lower is better.
+        more_is_better: costs are the inverse of values of which more is better, and regrets are shares of values.
     """
     sign = -1.0 if more_is_better else 1.0
     logs = {scheme: np.log(np.asarray(found, dtype=np.float64)) for scheme, found in costs.items()}

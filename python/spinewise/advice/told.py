@@ -1,4 +1,4 @@
-"""Numbers of an advice in words: values, differences, names of a list."""
+"""Numbers of advice in words: values, differences, names of a list."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from spinewise.advice.choice import interval, percent
 from spinewise.measures import units
 
 FEW = 6
-"""Names told of a list before the rest is counted."""
+"""The number of names shown of a list; the rest is counted."""
 ALIKE = 0.01
-"""Schemes whose values lie within this share of each other come out alike."""
+"""The share within which schemes are considered alike."""
 
 
 def against(share: Share) -> str:
-    """How the value compares, with its interval."""
+    """The comparison of a value, with its interval."""
     if share.low is None or share.high is None:
         return f"{percent(share.mean)} on {units.counted(share.seeds, 'seed')}, too few for an interval"
     return f"{percent(share.mean)} {interval(share.low, share.high)}"
@@ -42,16 +42,16 @@ def common(entrants: Sequence[Entrant]) -> set[int]:
 
 
 def is_surely_better(aim: AimAnswer, share: Share) -> bool:
-    """Whether the whole interval of a value against another's lies on the better side."""
+    """Whether the whole interval of a value against another's is on the better side."""
     return (share.low or 0.0) > 0.0 if aim.more_is_better else (share.high or 0.0) < 0.0
 
 
 def is_surely_worse(aim: AimAnswer, share: Share) -> bool:
-    """Whether the whole interval lies on the worse side."""
+    """Whether the whole interval is on the worse side."""
     return (share.high or 0.0) < 0.0 if aim.more_is_better else (share.low or 0.0) > 0.0
 
 
 def few(names: Sequence[str], most: int = FEW) -> str:
-    """Some names, and how many there are besides."""
+    """Some names, and the number of the others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

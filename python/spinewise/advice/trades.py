@@ -1,4 +1,4 @@
-"""What an advice says of several aims: how sure each is, where its answer is worse, and what else could be chosen."""
+"""Trade-offs between several aims: how certain each is, where the answer is worse, and what else could be chosen."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def bands(aims: Sequence[AimAnswer]) -> str:
 
 
 def by_first(advice: Advice, text: str) -> str:
-    """A sentence that is true of the first aim, with the aim where there are several."""
+    """A sentence that is true for the first aim, with the aim named if there are several."""
     return text if len(advice.aims) == 1 else f"by {advice.aims[0].text}, the first aim: {text}"
 
 
 def verdict(aim: AimAnswer, share: Share) -> str:
-    """That an aim is worse than under the other scheme, as far as it is known; nothing where it seems no worse."""
+    """A note that an aim is worse than under the other scheme, and how certain that is; empty if it seems no worse."""
     if math.isnan(share.mean):
         return ""
     if is_surely_worse(aim, share):
@@ -35,9 +35,9 @@ def verdict(aim: AimAnswer, share: Share) -> str:
 
 
 def losses(advice: Advice, shares: Sequence[Share]) -> list[str]:
-    """The further aims on which a scheme is worse than another, surely or by more than `ALIKE` as it seems, in a line.
+    """The further aims on which a scheme is worse than another, surely or by more than `ALIKE` in the means, in a line.
 
-    Nothing without `shares`, as what runs today has none.
+    Empty without `shares`, as for what runs today.
     """
     lines = []
     for aim, share in list(zip(advice.aims, shares, strict=bool(shares)))[1:]:
@@ -48,7 +48,7 @@ def losses(advice: Advice, shares: Sequence[Share]) -> list[str]:
 
 
 def trade_offs(advice: Advice) -> list[str]:
-    """The schemes of the Pareto front by their own numbers, then those that are behind them and not surely so."""
+    """The schemes of the Pareto front by their own numbers, then those that are behind them but not surely so."""
 
     def costs(label: str) -> list[float]:
         values = [value(advice.entrant(label), place) for place in range(len(advice.aims))]

@@ -1,4 +1,4 @@
-"""Runs of schemes under the cases of an advice: made through a sweep, kept in its ledger, read back as numbers."""
+"""Runs of schemes under the cases of the advice: made by a sweep, kept in its ledger, read back as numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from spinewise.sweeps.sweep import Swept, sweep
 from spinewise.sweeps.task import Task
 
 PLAIN = "as given"
-"""The case in which nothing is changed."""
+"""The case without changes."""
 Place = tuple[str, str, int]
 """A run: case, scheme, seed."""
 
@@ -32,10 +32,10 @@ class Trial:
 
     Attributes:
         task: what was run.
-        costs: of each aim a positive number of which less is better.
-        values: of each aim its value in its unit.
-        behind: of each aim, flows or rounds that it rests on, and how many of them had not finished.
-        deadlock: links whose queues paused each other for ever; empty if none did.
+        costs: for each aim, a positive number; lower is better.
+        values: for each aim, its value in its unit.
+        behind: for each aim, the flows or rounds behind its value, and how many of them had not finished.
+        deadlock: links whose queues paused each other indefinitely; empty if none did.
         wall_s: how long the run took.
         traffic: hash of the offered traffic.
         outcome: hash of everything that happened.
@@ -53,18 +53,18 @@ class Trial:
 
 @dataclass
 class Trials:
-    """All runs of an advice.
+    """All runs for one piece of advice.
 
     Attributes:
-        name: of the spec, for the ledger.
+        name: the name of the spec, for the ledger.
         cases: specs by case.
-        aims: what is read off each run.
-        ledger: where runs are kept.
-        engine: what makes them.
-        monitor: told about progress.
+        aims: the aims to evaluate in each run.
+        ledger: the store of runs.
+        engine: the engine that makes them.
+        monitor: notified of progress.
         found: the runs that ended, by place.
         failed: why runs failed, by place.
-        made: how many were made now; the others were stored.
+        made: the number of runs made now; the others were stored.
         spent_s: seconds that were spent making runs.
         made_wall_s: wall seconds of the runs made now, one after the other.
     """
@@ -82,9 +82,9 @@ class Trials:
     made_wall_s: float = 0.0
 
     def run(self, case: str, variants: Sequence[Variant], seeds: Sequence[int], deadline: float) -> bool:
-        """Make the runs of some schemes on some seeds that are not there yet; whether time sufficed for all.
+        """Make the missing runs of some schemes on some seeds; return whether time sufficed for all.
 
-        Seed by seed, so that what is cut off by the deadline costs as few of them as can be.
+        They are made seed by seed, so that the deadline cuts off as few seeds as possible.
 
         Args:
             case: of `cases`.
@@ -121,7 +121,7 @@ class Trials:
         return resolved_case("", variant.apply(self.cases[case]), seed, what).spec
 
     def trial(self, task: Task, swept: Swept) -> Trial:
-        """What a run came to."""
+        """Evaluate a run."""
         observed, headline = swept.value(task, OBSERVED), swept.headline(task)
         return Trial(
             task=task,
@@ -135,7 +135,7 @@ class Trials:
         )
 
     def deadlocks(self, case: str) -> dict[str, list[int]]:
-        """The seeds of a case on which queues paused each other for ever, by scheme; only schemes with such a seed."""
+        """The seeds of a case on which queues paused each other indefinitely, by scheme; only schemes with any."""
         found: dict[str, list[int]] = {}
         for (at, label, seed), trial in self.found.items():
             if at == case and trial.deadlock:
@@ -160,10 +160,10 @@ class Trials:
         return sorted(set.intersection(*found.values())) if found else []
 
     def cells(self, case: str, label: str, seeds: Sequence[int]) -> list[Cell]:
-        """What a comparison keeps of the runs of a scheme."""
+        """The comparison's cells for the runs of a scheme."""
         swept = Swept(self.ledger)
         return [cell((label, None, seed), self.found[case, label, seed].task, swept) for seed in seeds]
 
     def observed(self, case: str, label: str, seed: int) -> Observed:
-        """What advice keeps of a run."""
+        """The values that advice keeps of a run."""
         return self.ledger.value(self.found[case, label, seed].task.key, OBSERVED)

@@ -1,4 +1,4 @@
-"""The few parameters worth trying, of schemes that are left after the first seeds."""
+"""The few parameters worth trying, for the schemes that remain after the first seeds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Value = float | int | str
 
 @dataclass(frozen=True)
 class Knob:
-    """A parameter that decides much, and values of it besides the default.
+    """A parameter with a large effect, and values of it besides the default.
 
     Attributes:
         key: its name.
-        values: what to try.
-        why: why these.
+        values: the values to try.
+        why: the reason for these.
     """
 
     key: str
@@ -54,11 +54,11 @@ KNOBS: Final[dict[str, Knob]] = {
     "ttc": Knob("threshold_bytes", (4500, 45000), "by how much another queue must be shorter"),
     "qdaps": Knob("reroute_above_packets", (20, 80), "the queue above which a packet may leave its path"),
 }
-"""What is tried of each scheme; of the others there is nothing of which a paper says that it must be tuned."""
+"""The parameters tried for each scheme; for the others, no paper asks for tuning."""
 
 
 def variants(candidate: Candidate) -> list[Candidate]:
-    """A candidate with other values of its parameter; none where there is no knob, or it is set already."""
+    """A candidate with other values of its parameter; empty if it has no knob, or the knob is set already."""
     knob = KNOBS.get(candidate.variant.name)
     if knob is None or candidate.tuned is not None or any(key == knob.key for key, _ in candidate.variant.settings):
         return []
@@ -69,11 +69,11 @@ def variants(candidate: Candidate) -> list[Candidate]:
 
 
 def with_value(variant: Variant, key: str, value: Value) -> Variant:
-    """A variant with one more setting, which its label tells."""
+    """A variant with one more setting, which its label shows."""
     label = f"{variant.label} {key}={value}"
     return Variant(label, variant.name, (*variant.settings, (key, value)))
 
 
 def most(candidates: Sequence[Candidate]) -> int:
-    """How many candidates there are with all that might be tried of them: the error budget is divided by it."""
+    """The number of candidates with all their possible variants: the error budget is divided by it."""
     return sum(1 + len(variants(one)) for one in candidates)

@@ -1,4 +1,4 @@
-"""Why a scheme does better: sentences, each with the numbers of the runs that it rests on, and a check of each."""
+"""The reasons why a scheme does better: sentences, each with its numbers and runs, and a check of each."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from spinewise.sweeps.store import Ledger
 
 Relation = Literal["less", "more"]
 SAME = 1e-9
-"""Numbers are those of the runs if they differ by a smaller share."""
+"""The relative difference below which numbers count as equal to those of the runs."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """That a fact of the runs of one scheme differs from that of another, by more than chance.
+    """A claim that a fact of one scheme's runs differs from that of another's, by more than chance.
 
     Attributes:
         scheme, other: the two schemes.
-        fact: its name, of `comparison.reasons.facts`.
-        entry: whose flows; None of all traffic.
+        fact: the name of the fact, as in `comparison.reasons.facts`.
+        entry: the traffic entry; None for all traffic.
         relation: whether `scheme` has less of it or more.
         mine, theirs: means over the seeds, in the unit of the fact.
         text: the sentence.
@@ -53,8 +53,8 @@ class Side:
 
     Attributes:
         label: its name.
-        cells: what a comparison keeps of its runs.
-        keys: of the runs, in the same order.
+        cells: the comparison's cells of its runs.
+        keys: the keys of the runs, in the same order.
     """
 
     label: str
@@ -85,7 +85,7 @@ def comparison(spec: Spec, mine: Side, theirs: Side) -> Comparison:
 
 
 def nobodys_choice(spec: Spec, entry: str | None, mine: Side, theirs: Side) -> str | None:
-    """That packets were dropped in every run where no scheme has a choice, or that links were idle; None otherwise."""
+    """A claim that packets were dropped in every run where no scheme has a choice, or that links were idle; or None."""
     both = comparison(spec, mine, theirs)
     found = full_port(both, entry, None) or idle_links(both, None)
     return None if found is None else found.text
@@ -119,9 +119,9 @@ def sentence(fact: Fact, scheme: str, other: str, mine: float, theirs: float) ->
 
 
 def check(found: Claim, ledger: Ledger) -> str | None:
-    """What is false about a claim, by the runs in a store; None if it is true.
+    """The error in a claim, by the runs in a store; None if it is true.
 
-    Its numbers are computed anew from the runs, and its sentence is written anew from the numbers.
+    Its numbers are recomputed from the runs, and its sentence is rewritten from the numbers.
     """
     fact = next((one for one in facts(found.entry) if one.name == found.fact), None)
     if fact is None:
@@ -153,7 +153,7 @@ def value(fact: Fact, key: str, ledger: Ledger) -> float:
 
 
 def extra_bytes(cells: Sequence[Cell]) -> dict[str, float]:
-    """Bytes that only the scheme asked for, as shares of all bytes made, by kind: probes, messages, headers."""
+    """Bytes that only the scheme required, as shares of all bytes made, by kind: probes, messages, headers."""
     made: dict[str, float] = {}
     for kind in ("probes", "messages", HEADERS):
         shares = [

@@ -1,4 +1,4 @@
-"""Runs recorded cases over hash salts and compares what comes out.
+"""Run recorded cases over hash salts and compare the results.
 
 Salt 0 makes the hash of the recorded run itself (of RDMA); it is left out, so that their run is one more draw beside
 ours.
@@ -41,7 +41,7 @@ class Task(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """What one run came to: `scores.statistics`, flows that finished, and the KS statistic against their run."""
+    """The result of one run: `scores.statistics`, flows that finished, and the KS statistic against their run."""
 
     statistics: Floats
     finished: int
@@ -54,14 +54,14 @@ Runner = Callable[[Sequence[Task], Measure], list[Sample]]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is compared.
+    """The cases to compare, and the settings of each.
 
     Attributes:
         cases: those shown and judged.
         running: these, and the ECMP cases that are baselines only.
         flows: of every case that runs, by name.
         fabrics: of the same.
-        given: what is said of the same besides their flows.
+        given: what is given for the same besides their flows.
         schemes: their ``[scheme]`` keys.
         salts: hash salts.
         notes: what was skipped or assumed, for people.
@@ -107,13 +107,13 @@ class Agreement:
 
     Attributes:
         case: its name.
-        flows: how many it has.
+        flows: the number of its flows.
         finished: how many finished, in the salt where fewest did.
-        unit: what is compared: slowdowns, or completion times.
+        unit: the quantity compared: slowdowns, or completion times.
         ks: Kolmogorov–Smirnov statistic of these of one run of ours against theirs, mean over salts.
         effect: relative change against ECMP of mean and p99; None without an ECMP case.
-        scores: by class and statistic.
-        problems: why it does not agree; nothing when it does.
+        scores: the scores by class and statistic.
+        problems: why it does not agree; empty if it does.
     """
 
     case: str
@@ -146,12 +146,12 @@ def plan(
     """Find and read the cases.
 
     Args:
-        folder: where they lie.
+        folder: their folder.
         salts: how many hash salts each runs with.
         patterns: only these cases, by name.
-        rerouting: "off": schemes are told to leave flows on their first path.
-        sidecars: where the files beside the cases lie, if not in `folder`.
-        topology: a file with the fabric of all cases beside which there is none.
+        rerouting: "off": schemes leave flows on their first path.
+        sidecars: the folder of the files beside the cases, if not `folder`.
+        topology: a file with the fabric of all cases that have none beside them.
 
     Raises:
         SpecError: no case, an unknown scheme, a malformed file, or a setting that the engine refuses.
@@ -196,7 +196,7 @@ def check(planned: Plan, case: Recorded) -> None:
 
 
 def engine_runner(jobs: int | None = None, monitor: Monitor | None = None) -> Runner:
-    """Runs tasks with the engine, several at once."""
+    """Return a runner that uses the engine, with several tasks at once."""
 
     def run(tasks: Sequence[Task], measure: Measure) -> list[Sample]:
         cases = [
@@ -244,7 +244,7 @@ def judged(planned: Plan, case: Recorded, by_case: dict[str, list[Sample]]) -> A
 
 
 def both(planned: Plan, case: Recorded, by_case: dict[str, list[Sample]]) -> tuple[Floats, Floats]:
-    """Their statistics, and ours stacked over salts."""
+    """Their statistics, and ours stacked over salts, for a case and its baseline."""
     flows, way = planned.flows[case.name], terms.of(case)
     theirs = way.statistics(flows.size_bytes, way.values(flows.fct_ns, flows.ideal_fct_ns))
     return theirs, np.stack([sample.statistics for sample in by_case[case.name]])
@@ -256,7 +256,7 @@ def interleaved(own: tuple[Floats, Floats], baseline: tuple[Floats, Floats]) -> 
 
 
 def sender_fct_ns(flows: Flows, table: pa.Table) -> Ints:
-    """Our completion times at the sender, as `our_fct_ns` gives them."""
+    """Our completion times at the sender, in the form of `our_fct_ns`."""
     return our_fct_ns(flows, table, terms.SLOWDOWNS.column)
 
 

@@ -1,6 +1,6 @@
-"""What is said of a case besides its flows: parameters in its name, a label, a file beside it, a file with a fabric.
+"""What is given for a case besides its flows: parameters in its name, a label, a sidecar, a file with a fabric.
 
-A case that ran with other settings than its scheme's usual ones says so in one of these ways, later ones first:
+A case that ran with unusual settings of its scheme gives them in one of these ways; later ones win:
 
 | way | example |
 |---|---|
@@ -39,10 +39,10 @@ from spinewise.specs.spec import Tables, anchor_files, as_tables, parse_toml, re
 VERSION = 1
 TABLES = ("scheme", "transport", "switch", "topology", "run")
 KEYS = ("version", "preset", *TABLES)
-# What the comparison itself sets, salt by salt.
+# Keys that the comparison itself sets, salt by salt.
 OURS = {"scheme": ("hash_salt",)}
 SIDECAR = f"a file with version = {VERSION}, preset and the tables {', '.join(TABLES)}"
-# Labels of cases of TCP that need no further word, and what they mean.
+# Labels of TCP cases that need no further word, and their meanings.
 LABELS: dict[str, Spec] = {
     label: {"transport": {"resequencing": "periodic", "resequencing_in_order_us": 5}} for label in KNOWN_LABELS
 }
@@ -50,12 +50,12 @@ LABELS: dict[str, Spec] = {
 
 @dataclass(frozen=True)
 class Given:
-    """What is said of a case.
+    """What is given for a case.
 
     Attributes:
         scheme: ``[scheme]`` of its spec: the name, and parameters.
         tables: other keys of the spec, laid over those of such cases.
-        file: where most of it is said, for errors.
+        file: the file that gives most of it, for errors.
     """
 
     scheme: Scheme
@@ -81,7 +81,7 @@ class Given:
 
 
 def of(case: Recorded, topology: str | None = None) -> Given:
-    """What is said of a case, by its name, its label, the file beside it, and a file with the fabric of all cases.
+    """Read what is given for a case, by its name, its label, the file beside it, and a file with all cases' fabric.
 
     Raises:
         SpecError: a parameter without a value, a file that cannot be read, one of another version, or with other keys.
@@ -107,7 +107,7 @@ def named(case: Recorded) -> Spec:
 
 
 def lay(tables: Spec, more: Spec) -> None:
-    """Put more keys over those of `tables`, in place; parameters of the scheme one by one."""
+    """Lay more keys over those of `tables`, in place; parameters of the scheme one by one."""
     for name, value in more.items():
         own: object = tables.get(name)
         if isinstance(value, dict) and isinstance(own, dict):
@@ -121,7 +121,7 @@ def sidecar(path: Path) -> Spec:
     """The tables in the file beside a case.
 
     Raises:
-        SpecError: it cannot be read, is no TOML, of another version, or has keys that a case does not have.
+        SpecError: it cannot be read, is not TOML, has another version, or has keys that a case does not have.
     """
     file = printable(path)
     found = read_toml(path, SIDECAR)
@@ -174,7 +174,7 @@ def read_toml(path: Path, allowed: str) -> Tables:
 
 
 def check(given: Given, spec: Spec, largest_host: int) -> None:
-    """Let the engine judge what was given, before anything runs; `spec` is the case's, without its flows.
+    """Check with the engine what was given, before anything runs; `spec` is the case's, without its flows.
 
     Raises:
         SpecError: naming the file that gave it.

@@ -33,7 +33,7 @@ TCP_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "fct_ns")
 COLUMNS = (*TCP_COLUMNS, "ideal_fct_ns")
 TCP = "tcp"
 BASELINE = "ecmp"
-# Labels of cases of TCP that need no file to be understood; `given.LABELS` has what they mean.
+# Labels of TCP cases that can be understood without a file; `given.LABELS` has their meanings.
 KNOWN_LABELS = ("rb",)
 # Largest numbers: of a host on 4096 leaves of 64, of a size, and of nanoseconds (2.5 hours).
 MOST = {"src": 2**18 - 1, "dst": 2**18 - 1, "size_bytes": 10**12, "start_ns": 9 * 10**12, "fct_ns": 9 * 10**12}
@@ -86,9 +86,9 @@ class Recorded:
         load: a label, in percent; of TCP the fabric, "sym" or "asym".
         mode: "lossless", "irn" or "tcp".
         scheme: the load-balancing scheme.
-        parameters: what stands behind it in the name, as ``key=value:key=value``; empty for none.
+        parameters: what follows the scheme in the name, as ``key=value:key=value``; empty for none.
         label: a word for how it was run; empty for the usual way.
-        sidecar: the file beside it that says more, if there is one.
+        sidecar: the file beside it with further settings, if there is one.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Recorded:
 
     @property
     def usual(self) -> bool:
-        """Whether nothing is said but what the name's plain form says."""
+        """Whether the name is in its plain form, with nothing further given."""
         return not self.parameters and not self.label and self.sidecar is None
 
     @property
@@ -117,12 +117,12 @@ class Recorded:
 def find(
     folder: str | Path, patterns: Sequence[str] = (), sidecars: str | Path | None = None
 ) -> tuple[list[Recorded], list[Recorded], list[str]]:
-    """The cases in `folder` that fit any pattern (all, without one), all cases there, and what was skipped and why.
+    """Cases in `folder` that match any pattern (all, without one), all cases there, and what was skipped and why.
 
     Args:
-        folder: where the cases lie, or the file of one of them.
-        patterns: of names; none where `folder` is a file.
-        sidecars: where the files beside them lie, if not in the same folder.
+        folder: the folder of the cases, or the file of one of them.
+        patterns: patterns of names; none if `folder` is a file.
+        sidecars: the folder of the files beside them, if not the same.
 
     Raises:
         SpecError: there is no such folder, or no case in it, or none that fits.
@@ -164,7 +164,7 @@ def one_file(path: Path, patterns: Sequence[str]) -> tuple[Path, list[str]]:
 
 
 def existing(folder: str | Path, key: str, allowed: str) -> Path:
-    """A folder that is there."""
+    """A folder that must exist."""
     if not Path(folder).is_dir():
         raise SpecError(key, folder, allowed, "there is no such folder")
     return Path(folder)
@@ -174,7 +174,7 @@ def read(case: Recorded) -> Flows:
     """The flows of a case.
 
     Raises:
-        SpecError: with file and line: no such columns, a field that is no whole number, no flow at all.
+        SpecError: with file and line: no such columns, a field that is not a whole number, no flow at all.
     """
     file = str(case.path)
     columns = TCP_COLUMNS if case.mode == TCP else COLUMNS

@@ -1,7 +1,7 @@
-"""Follows recorded runs event by event and compares them flow by flow.
+"""Follow recorded runs event by event and compare them flow by flow.
 
 Chance decides which packets of a half-full queue are marked, and which paths some schemes draw. The random numbers
-of ns-3 and of the C library are known: so each completion time of such a case can be had again, to the nanosecond
+of ns-3 and of the C library are known, so each completion time of such a case can be reproduced, to the nanosecond
 (``run.follow = "conweave-ns3"``).
 """
 
@@ -25,19 +25,19 @@ from spinewise.shapes import Spec
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Most relative difference, ours against theirs.
+#: Largest relative difference, ours against theirs.
 BOUNDS = {"flow": 0.02, "mean": 0.02, "p95": 0.02, "p99": 0.05}
 NEAR_NS = 10
 #: Schemes whose draws are followed.
 FOLLOWED = ("ecmp", "letflow", "conga", "drill", "conweave")
 
 Follow: TypeAlias = "Callable[[Spec], pa.Table]"
-"""Runs a spec and gives the table of its flows."""
+"""A function that runs a spec and returns the table of its flows."""
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A case followed.
+    """The outcome of following a case.
 
     Attributes:
         case: its name.
@@ -47,11 +47,11 @@ class Replay:
         near: share within 10 ns.
         relative: by statistic, ours against theirs less one: ``flow`` the median over flows of the absolute relative
             difference of completion times, ``mean``, ``p95`` and ``p99`` of slowdowns.
-        swapped: the first of each pair of flows that start at once and that the run took the other way round than the
-            file, which is sorted; the order is found by trying (`ties`).
-        first: the first flow to end otherwise: its number in the file, and both times in ns; None if there is none.
+        swapped: the first of each pair of flows that start at the same time and that the run took in another order than
+            the file, which is sorted; the order is found by trying (`ties`).
+        first: the first flow to end at another time: its number in the file, and both times in ns; None if all agree.
         orders: how many orders of such flows were tried.
-        ended: why no more were.
+        ended: why no more orders were tried.
     """
 
     case: str
@@ -67,7 +67,7 @@ class Replay:
 
     @property
     def problems(self) -> list[str]:
-        """Why it does not agree; nothing when it does."""
+        """The reasons why it does not agree; empty if it does."""
         found = [] if self.finished == self.flows else [f"{self.flows - self.finished} flows did not finish"]
         for stat, bound in BOUNDS.items():
             if abs(self.relative[stat]) > bound:
@@ -96,7 +96,7 @@ def plan(folder: str | Path, patterns: list[str]) -> list[Recorded]:
     """The cases of a folder that can be followed.
 
     Raises:
-        SpecError: there is none.
+        SpecError: there are none.
     """
     there = recorded.find(folder, patterns)[0]
     cases = [case for case in there if case.scheme in FOLLOWED and case.mode != TCP and case.usual]
@@ -107,7 +107,7 @@ def plan(folder: str | Path, patterns: list[str]) -> list[Recorded]:
 
 
 def replays(cases: Sequence[Recorded], follow: Follow | None = None) -> Iterator[Replay]:
-    """Follow cases one after the other; where two have the same flows, what was found of their order serves both.
+    """Follow cases one after the other; if two have the same flows, they share what was found of their order.
 
     Raises:
         SpecError: a malformed file.
@@ -122,7 +122,7 @@ def replays(cases: Sequence[Recorded], follow: Follow | None = None) -> Iterator
 
 
 def replay(case: Recorded, flows: Flows, start: Sequence[int] = (), follow: Follow | None = None) -> Replay:
-    """Follow one case, at first with the pairs of `start` the other way round, as far as their order may matter."""
+    """Follow one case, at first with the pairs of `start` swapped, if their order may matter."""
     run, fabric, pairs = follow or followed, setting.fabric_of(flows, case), ambiguous(flows, case)
 
     def one(some: Flows, swapped: list[int]) -> Ints:
@@ -133,9 +133,9 @@ def replay(case: Recorded, flows: Flows, start: Sequence[int] = (), follow: Foll
 
 
 def ambiguous(flows: Flows, case: Recorded) -> list[int]:
-    """Neighbours in the list that start at once, if their order may matter: the number of the first of each pair.
+    """Neighbours in the list that start at the same time, if their order may matter: the first of each pair.
 
-    It does where they share a host at one end, and where both draw a path.
+    The order matters if they share a host at one end, and if both draw a path.
     """
     matters = flows.start_ns[1:] == flows.start_ns[:-1]
     if case.scheme == BASELINE:
@@ -144,7 +144,7 @@ def ambiguous(flows: Flows, case: Recorded) -> list[int]:
 
 
 def run_once(case: Recorded, flows: Flows, swapped: list[int], follow: Follow, fabric: Fabric) -> Ints:
-    """Our completion times in ns, in the order of `flows`, with some neighbours listed the other way round."""
+    """Run once, and return our completion times in ns, in the order of `flows`, with some neighbours swapped."""
     with scratch() as folder:
         path = folder / "flows.csv"
         path.write_text(setting.flow_csv(ties.in_order(flows, swapped)))
@@ -159,7 +159,7 @@ def followed(spec: Spec) -> pa.Table:
 
 
 def judged(case: Recorded, flows: Flows, ours: Ints, swapped: list[int]) -> Replay:
-    """What a run came to."""
+    """Judge a run against the recorded one."""
     apart = np.abs(ours - flows.fct_ns)
     slowdowns = [np.sort(scores.slowdowns(fct, flows.ideal_fct_ns)) for fct in (ours, flows.fct_ns)]
     mine, theirs = ([x.mean(), x[int(0.95 * len(x))], x[int(0.99 * len(x))]] for x in slowdowns)

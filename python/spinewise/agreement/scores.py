@@ -1,4 +1,4 @@
-"""How far our slowdowns, or completion times, are from theirs: pure functions of arrays.
+"""The distance of our slowdowns, or completion times, from theirs: pure functions of arrays.
 
 A slowdown is max(1, completion time / ideal). Short flows are below one bandwidth-delay product, all others are long;
 cases of TCP have classes of their own. Percentiles are interpolated, as numpy does it and as ConWeave's script sums up
@@ -32,10 +32,10 @@ class Score:
     """One statistic.
 
     Attributes:
-        theirs: of the recorded run.
+        theirs: the value of the recorded run.
         ours: mean over salts.
         ours_sd: standard deviation over salts.
-        z: distance in standard deviations; NaN where there is nothing to compare.
+        z: distance in standard deviations; NaN if there is nothing to compare.
     """
 
     theirs: float
@@ -45,10 +45,10 @@ class Score:
 
     @classmethod
     def of(cls, theirs: float, ours: Floats) -> Score:
-        """From their value and ours at each salt (two or more)."""
+        """Build a score from their value and ours at each salt (two or more)."""
         mean, sd = float(ours.mean()), float(ours.std(ddof=1))
         distance = theirs - mean
-        # The mean of equal values can miss them by a rounding: that is no distance and no spread.
+        # The mean of equal values can differ from them by rounding: that is neither a distance nor a spread.
         if np.ptp(ours) == 0.0:
             sd, distance = 0.0, theirs - float(ours[0])
         scale = sd * math.sqrt(1.0 + 1.0 / ours.size)
@@ -66,7 +66,7 @@ class Score:
 
 
 def slowdowns(fct_ns: Ints, ideal_ns: Ints) -> Floats:
-    """Slowdown of each flow; NaN where `fct_ns` is 0, which stands for a flow that did not finish."""
+    """The slowdown of each flow; NaN where `fct_ns` is 0, which marks a flow that did not finish."""
     fct = np.asarray(fct_ns, dtype=np.float64)
     values: Floats = np.where(fct > 0, np.maximum(1.0, fct / np.asarray(ideal_ns, dtype=np.float64)), np.nan)
     return values
@@ -75,7 +75,7 @@ def slowdowns(fct_ns: Ints, ideal_ns: Ints) -> Floats:
 def statistics(
     size_bytes: Ints, values: Floats, bounds: tuple[int, int] = (SHORT_BELOW_BYTES, SHORT_BELOW_BYTES)
 ) -> Floats:
-    """Mean, p50, p95, p99 (columns) of all, short and long flows (rows) that finished; NaN of none.
+    """Mean, p50, p95, p99 (columns) of all, short and long flows (rows) that finished; NaN if there are none.
 
     Args:
         size_bytes: payload of each flow.
@@ -92,7 +92,7 @@ def statistics(
 def ks(a: Floats, b: Floats) -> float:
     """The two-sample Kolmogorov–Smirnov statistic: the greatest distance of the two empirical distributions.
 
-    Values that are not finite do not count; NaN when a sample is empty.
+    Values that are not finite do not count; NaN if a sample is empty.
     """
     a, b = np.sort(a[np.isfinite(a)]), np.sort(b[np.isfinite(b)])
     if not a.size or not b.size:
@@ -105,7 +105,7 @@ def ks(a: Floats, b: Floats) -> float:
 def scores(
     theirs: Floats, ours: Floats, shown: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, dict[str, Score]]:
-    """By class and statistic (those `shown`, or all), from their `statistics` and ours stacked over salts."""
+    """Score each class and statistic (those `shown`, or all), from their `statistics` and ours stacked over salts."""
     shown = dict.fromkeys(CLASSES, STATISTICS) if shown is None else shown
     places = {stat: column for column, stat in enumerate(STATISTICS)}
     return {

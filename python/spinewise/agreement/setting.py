@@ -1,4 +1,4 @@
-"""What a recorded case does not say: the fabric, the transport and the switch it ran on.
+"""The settings that a recorded case does not give: its fabric, transport and switch.
 
 All cases of RDMA come from one code base and one kind of fabric: leaf-spine, 100 Gbps and 1 µs on every link, 8
 spines. Those of TCP come from another: 4 spines, 8 hosts a leaf, 10 Gbps and 10 µs; "asym" has one slow link.
@@ -35,14 +35,14 @@ TCP_RATE_GBPS = 10
 TCP_DELAY_NS = 10_000
 TCP_SPINES = 4
 TCP_HOSTS_PER_LEAF = 8
-# Their runs were ended here, finished or not.
+# Their runs ended here, finished or not.
 TCP_UNTIL_US = 300_000
 # The one slow link of "asym", both ways.
 SLOW: Override = {"leaf": 0, "spine": 3, "rate_gbps": 2}
 
 RECOVERY = {"lossless": "go_back_n", "irn": "irn"}
-# What keeps flows on the path they started on, by parameter: a flowlet gap, a deadline of replies, a time of inactivity
-# (100 ms, beyond the life of these flows) and a growth of queues that never come.
+# Values that keep flows on their first path, by parameter: a flowlet gap, a deadline of replies, a time of inactivity
+# (100 ms, beyond the life of these flows) and a growth of queues that never occur.
 NEVER: dict[str, float] = {
     "flowlet_gap_us": 1e9,
     "theta_reply_us": 1e5,
@@ -69,8 +69,8 @@ class Fabric:
 def fabric_of(flows: Flows, case: Recorded | None = None) -> Fabric:
     """The fabric on which these flows ran.
 
-    Of TCP only the number of leaves is open. Else the file's ideals tell which pairs share a rack; the least number of
-    racks that holds the largest host is taken.
+    For TCP, only the number of leaves is open. Else the file's ideals show which pairs share a rack; the least number
+    of racks that holds the largest host is taken.
     """
     largest = int(max(flows.src.max(), flows.dst.max()))
     if case is not None and case.mode == TCP:
@@ -90,7 +90,7 @@ def fabric_of(flows: Flows, case: Recorded | None = None) -> Fabric:
 
 
 def shares_rack(flows: Flows, round_trip: Ints, size: int) -> bool:
-    """Whether racks of `size` hosts are what the ideals say."""
+    """Whether racks of `size` hosts agree with the ideals."""
     return bool(((flows.src // size == flows.dst // size) == (round_trip == RACK_NS)).all())
 
 
@@ -132,7 +132,7 @@ def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, sche
         "fabric_rate_gbps": TCP_RATE_GBPS,
         "host_delay_ns": TCP_DELAY_NS,
         "fabric_delay_ns": TCP_DELAY_NS,
-        # The clock of ns-3, by which what arrives at an instant goes before what ends then.
+        # The clock of ns-3, by which arrivals at an instant precede what ends then.
         "tx_time_rounding": "floor_1ns",
     }
     if case.load == "asym":
@@ -149,7 +149,7 @@ def tcp_spec_of(case: Recorded, fabric: Fabric, flow_file: Path, salt: int, sche
 
 
 def known_scheme(name: str, registry: Sequence[Listed], file: str) -> None:
-    """Refuse the name of a scheme, given in `file`, that there is not.
+    """Refuse an unknown name of a scheme, given in `file`.
 
     Raises:
         SpecError: no scheme has that name.
@@ -160,7 +160,7 @@ def known_scheme(name: str, registry: Sequence[Listed], file: str) -> None:
 
 
 def without_rerouting(scheme: Scheme, registry: Sequence[Listed]) -> Scheme:
-    """The scheme told to leave flows on their first path; ECMP, where a scheme has no parameter for that."""
+    """The scheme with flows kept on their first path; ECMP, if a scheme has no parameter for that."""
     entry = next(entry for entry in registry if entry["name"] == scheme["name"])
     told = {param["name"]: NEVER[param["name"]] for param in entry["params"] if param["name"] in NEVER}
     return {**scheme, "params": {**scheme.get("params", {}), **told}} if told else {"name": BASELINE}

@@ -15,7 +15,7 @@ from spinewise.measures import units
 from spinewise.show.terminal import Grid, new_table
 
 FEW_SALTS = 10
-"""With fewer salts the standard deviation of a run is itself a guess."""
+"""The number of salts below which the standard deviation of a run is itself a guess."""
 
 
 def show(found: Sequence[Agreement], salts: int) -> RenderableType:
@@ -34,7 +34,7 @@ def show(found: Sequence[Agreement], salts: int) -> RenderableType:
 
 
 def units_compared(found: Sequence[Agreement]) -> list[str]:
-    """What is compared, each kind once."""
+    """The units of the compared quantities, each once."""
     return list(dict.fromkeys(agreement.unit for agreement in found))
 
 
@@ -69,7 +69,7 @@ def show_replays(found: Sequence[Replay]) -> RenderableType:
 
 
 def replay_lines(one: Replay) -> list[str]:
-    """What is to be said of a case."""
+    """The lines about a case."""
     lines = [f"{one.case}: {'FAIL: ' + '; '.join(one.problems) if one.problems else 'pass'}"]
     if one.swapped:
         pairs = ", ".join(f"{at} and {at + 1}" for at in one.swapped)

@@ -1,4 +1,4 @@
-"""What a recorded case costs to run, beside the reference loop of ``spinewise bench``."""
+"""The cost of running a recorded case, compared with the reference loop of ``spinewise bench``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In what terms a case is compared: slowdowns of RDMA flows, completion times of TCP flows."""
+"""The quantity by which a case is compared: slowdowns of RDMA flows, completion times of TCP flows."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Shown = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Terms:
-    """What is compared of a kind of case.
+    """The terms in which a kind of case is compared.
 
     Attributes:
         column: our completion time, a column of flows, in ps.
-        values: what counts for a flow, from its completion time (0: none) and its ideal, in ns.
-        unit: what that is, for people.
+        values: the value of each flow, from its completion time (0: none) and its ideal, in ns.
+        unit: the unit of the values, for people.
         short_below: flows of fewer bytes are short.
         long_from: flows of this many bytes or more are long.
         shown: the statistics by class.
@@ -60,8 +60,8 @@ SLOWDOWNS = Terms(
     relative=RELATIVE,
 )
 
-# FCT there runs to the last packet of a connection. A few hundred flows, six of them long: one run says nothing of the
-# percentiles of long flows, and no relative bound would be fair.
+# FCT there runs to the last packet of a connection. There are a few hundred flows, six of them long: one run shows
+# nothing about the percentiles of long flows, and no relative bound would be fair.
 TIMES = Terms(
     column="close_fct_ps",
     values=times,

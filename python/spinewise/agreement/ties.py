@@ -1,15 +1,15 @@
-"""Which of two flows that start in one nanosecond was started first.
+"""Find which of two flows that start in the same nanosecond was started first.
 
 The recorded files are sorted, so the order in which a program was given such flows is lost. It can matter: queue pairs
 get their ports in that order, and where all switches draw paths from one stream, the flow that comes first draws first.
 What happens up to an instant does not depend on flows that start later, so the order is found pair by pair, in the
-order of time: as long as some flow ends otherwise than recorded, one of the pairs shortly before that is turned round.
+order of time: as long as some flow does not end as recorded, one of the pairs shortly before that is swapped.
 
-What is tried, and no more than that:
+The search is limited to:
 
-- only pairs of neighbours in the file whose order may matter (`replay.ambiguous`), one turned round at a time;
-- for a flow that ends otherwise, the `MOST` pairs that start last within `WITHIN_NS` before its end, the last first, up
-  to one that helps;
+- only pairs of neighbours in the file whose order may matter (`replay.ambiguous`), one swapped at a time;
+- for a flow that does not end as recorded, the `MOST` pairs that start last within `WITHIN_NS` before its end, last
+  first, up to one that helps;
 - each on the flows that start up to `WITHIN_NS` after that end; then twice as many with each step, as long as all end
   as recorded;
 - until all flows do, no such pair helps, or all runs together have simulated `BUDGET` times the flows of the case.
@@ -26,9 +26,9 @@ import numpy as np
 from spinewise.agreement import recorded
 from spinewise.agreement.recorded import Flows, Ints
 
-#: A pair in the wrong order shows within this time, or it is none of those tried.
+#: A pair in the wrong order shows within this time; other pairs are not tried.
 WITHIN_NS = 60_000
-#: Never more pairs than this are tried for one flow that ends otherwise.
+#: At most this many pairs are tried for one flow that does not end as recorded.
 MOST = 12
 #: All runs of a search together simulate at most this many times the flows of the case, first and last run apart.
 BUDGET = 20
@@ -38,7 +38,7 @@ NO_PAIR = "turning no pair before that helps"
 SPENT = f"{BUDGET} times the flows of the case have been simulated"
 
 Run = Callable[[Flows, list[int]], Ints]
-"""Completion times in ns of some flows, in their order, with these pairs listed the other way round."""
+"""A function from flows to completion times in ns, in their order, with these pairs swapped."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class Found:
     """The best order found.
 
     Attributes:
-        swapped: the first of each pair listed the other way round.
+        swapped: the first of each swapped pair.
         ours: completion times in ns.
         orders: how many orders were tried.
-        ended: why no more were.
+        ended: why no more orders were tried.
     """
 
     swapped: list[int]
@@ -72,18 +72,18 @@ class Search:
         return self.spent + count <= BUDGET * len(self.flows)
 
     def apart(self, count: int, order: list[int]) -> float:
-        """When the first flow ends otherwise than recorded, of the first `count`; never, as far as these tell."""
+        """When the first of `count` flows ends at another time than recorded; infinity if these show no such flow."""
         self.spent += count
         self.orders.add(tuple(order))
         some = first_of(self.flows, count)
         at = first_apart(some, self.run(some, [tie for tie in order if tie + 1 < count]))
-        # What these tell ends as the first flow starts that is missing.
+        # The result for these flows is valid until the first missing flow starts.
         beyond = at is None or (count < len(self.flows) and at >= self.flows.start_ns[count])
         return inf if beyond or at is None else at
 
 
 def settle(flows: Flows, ties: list[int], run: Run, start: list[int]) -> Found:
-    """Find an order in which all flows end as recorded, as far as there is one, from that with `start` turned round."""
+    """Find an order in which all flows end as recorded, if there is one, from that with `start` swapped."""
     search = Search(flows, run)
     order, ours = start, run(flows, start)
     search.orders.add(tuple(start))
@@ -104,9 +104,9 @@ def settle(flows: Flows, ties: list[int], run: Run, start: list[int]) -> Found:
 
 
 def turned(search: Search, ties: list[int], order: list[int], at: float) -> tuple[list[int] | None, float, int, str]:
-    """The order with a pair before `at` turned round by which flows end as recorded for longer; the last such pair.
+    """Swap the last pair before `at` that makes more flows end as recorded.
 
-    Also for how long they do, on how many flows it was tried, and why it is no better one.
+    Also return until when they do, on how many flows it was tried, and why there is no better order.
     """
     starts = search.flows.start_ns
     near = [tie for tie in reversed(ties) if at - WITHIN_NS <= starts[tie] < at][:MOST]
@@ -130,7 +130,7 @@ def first_apart(flows: Flows, ours: Ints) -> int | None:
 
 
 def flip(swapped: list[int], tie: int) -> list[int]:
-    """The same pairs and this one; without it, if it is one of them."""
+    """Add a pair to the swapped ones, or remove it if it is one of them."""
     return sorted(set(swapped) ^ {tie})
 
 
@@ -140,7 +140,7 @@ def first_of(flows: Flows, count: int) -> Flows:
 
 
 def in_order(flows: Flows, swapped: list[int]) -> Flows:
-    """The flows with these pairs the other way round."""
+    """The flows with these pairs swapped."""
     order = np.arange(len(flows))
     for first in swapped:
         order[[first, first + 1]] = order[[first + 1, first]]

@@ -1,4 +1,4 @@
-"""When two simulators agree: bounds that were set before any run, the same for every case."""
+"""The criteria by which two simulators agree: bounds that were set before any run, the same for every case."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def problems(
     effect: Mapping[str, Score] | None,
     relative: Mapping[tuple[str, str], float] = RELATIVE,
 ) -> list[str]:
-    """Why a case does not agree; nothing when it does. Classes without flows do not count."""
+    """The reasons why a case does not agree; empty if it does. Classes without flows do not count."""
     found = [] if finished == flows else [f"{flows - finished} of {flows} flows did not finish"]
     found += far(scores)
     for (name, stat), bound in relative.items():
@@ -58,10 +58,10 @@ def far(scores: Scores) -> list[str]:
 
 
 def wrong_effect(stat: str, score: Score) -> list[str]:
-    """What is wrong with a scheme's effect on one statistic.
+    """The disagreement about a scheme's effect on one statistic; empty if there is none.
 
-    Their effect is that of a single run. Where it is smaller than what chance alone gives such a run, twice the
-    standard deviation of ours, its sign says nothing and is not compared.
+    Their effect is that of a single run. If it is smaller than the effect of chance on such a run, twice the
+    standard deviation of ours, its sign means nothing and is not compared.
     """
     words = f"effect on {stat}: {100 * score.ours:+.1f} %, theirs {100 * score.theirs:+.1f} %"
     tells = abs(score.theirs) > SIGN_FROM * score.ours_sd

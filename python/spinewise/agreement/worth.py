@@ -29,13 +29,13 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Told(TypedDict):
-    """What is kept of a run.
+    """The record of a run.
 
     Attributes:
         flows: how many were compared.
         equal: the share of them that end in the same nanosecond.
-        first_ns: when the first ends otherwise; None if none does.
-        swapped: flows that start at once and were turned; of a run with all rules.
+        first_ns: when the first flow ends at another time; None if none does.
+        swapped: flows that start at the same time and were swapped; only for a run with all rules.
     """
 
     flows: int
@@ -45,11 +45,11 @@ class Told(TypedDict):
 
 
 class Kept(TypedDict):
-    """What is kept of a case.
+    """The records of a case.
 
     Attributes:
-        all: of the run with all rules.
-        without: of the run without a rule, by its name.
+        all: the record of the run with all rules.
+        without: the records of the runs without a rule, by its name.
     """
 
     all: Told
@@ -71,13 +71,13 @@ OF_RECOVERY = {
 
 
 def rules() -> dict[str, str]:
-    """The rules by name, and what each says, as the engine declares them."""
+    """The rules by name, with their meanings, as the engine declares them."""
     (table,) = (table for table in core.registry()["spec"] if table["name"] == TABLE)
     return {str(key["name"]): str(key["doc"]) for key in table["params"]}
 
 
 def may_matter(rule: str, case: Recorded) -> bool:
-    """Whether a rule can matter to a case: it is no other scheme's, nor of the other kind of loss recovery."""
+    """Whether a rule can matter to a case: it belongs to its scheme and kind of loss recovery, or to all."""
     if rule == "one_stream_for_paths":
         return case.scheme != "ecmp"
     if rule == "shared_flowlets":
@@ -88,7 +88,7 @@ def may_matter(rule: str, case: Recorded) -> bool:
 
 
 def measure(case: Recorded, flows: Flows, swapped: Sequence[int]) -> Iterator[tuple[str | None, Told]]:
-    """Runs a case with all rules (None), then without each that may matter."""
+    """Run a case with all rules (None), then without each that may matter."""
     every = recorded.read(case)
     until = every.start_ns[len(flows)] if len(flows) < len(every) else np.inf
     found = ties.settle(flows, replay.ambiguous(flows, case), runner(case, until, None), list(swapped))
@@ -99,9 +99,9 @@ def measure(case: Recorded, flows: Flows, swapped: Sequence[int]) -> Iterator[tu
 
 
 def runner(case: Recorded, until: float, without: str | None) -> ties.Run:
-    """Runs flows of a case in some order, without a rule if one is named.
+    """Run flows of a case in some order, without a rule if one is named.
 
-    Flows that are under way as the first flow starts that was left out, at `until`, count as theirs.
+    Flows still in progress at `until`, when the first omitted flow starts, count as in the recorded run.
     """
     fabric = setting.fabric_of(recorded.read(case), case)
 
@@ -116,19 +116,19 @@ def runner(case: Recorded, until: float, without: str | None) -> ties.Run:
 
 
 def ended(flows: Flows, until: float) -> Flags:
-    """Which flows ended before an instant."""
+    """Flags of the flows that ended before an instant."""
     return flows.start_ns + flows.fct_ns < until
 
 
 def told(flows: Flows, ours: Times, until: float) -> Told:
-    """What is kept of a run: the flows compared, the share of equal ones, and when the first ends otherwise."""
+    """Record a run: the flows compared, the share of equal ones, and when the first ends at another time."""
     compared = ended(flows, until)
     equal = float((ours == flows.fct_ns)[compared].mean())
     return {"flows": int(compared.sum()), "equal": equal, "first_ns": ties.first_apart(flows, ours)}
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Measure, case by case, and keep what came out after each."""
+    """Measure case by case, and keep the results after each."""
     parser = argparse.ArgumentParser(prog="python -m spinewise.agreement.worth", description=__doc__)
     parser.add_argument("folder", help="where the recorded cases lie")
     parser.add_argument("record", type=Path, help="the JSON file")
@@ -151,7 +151,7 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def table(record: Mapping[str, Kept]) -> list[str]:
-    """The worth of each rule as a Markdown table, a column a case: flows that are equal without it, and until when."""
+    """The effect of each rule as a Markdown table, a column per case: flows equal without it, and until when."""
     cases = list(record)
     lines = [
         "| rule | what that code does | " + " | ".join(cases) + " |",
@@ -167,7 +167,7 @@ def table(record: Mapping[str, Kept]) -> list[str]:
 
 
 def worth(found: Told) -> str:
-    """The share of equal flows, and when the first ends otherwise."""
+    """The share of equal flows, and when the first ends at another time."""
     share = "100 %" if found["equal"] == 1.0 else f"{100 * found['equal']:.1f} %"
     return share if found["first_ns"] is None else f"{share}, {found['first_ns'] / 1e3:,.0f} µs"
 

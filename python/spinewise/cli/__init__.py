@@ -1,4 +1,4 @@
-"""The ``spinewise`` command, and how it leaves when Ctrl-C comes before it has been loaded."""
+"""The ``spinewise`` command, and its exit when Ctrl-C comes before it has been loaded."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def quiet_interrupt() -> Iterator[None]:
-    """Ctrl-C ends the process at once and in silence: there is nothing yet to tell of or to clean up."""
+    """Let Ctrl-C end the process at once and silently: nothing needs reporting or cleaning up yet."""
     usual = signal.getsignal(signal.SIGINT)
-    # Only the main thread is interrupted; and who ignores Ctrl-C goes on ignoring it.
+    # Only the main thread is interrupted; and a process that ignores Ctrl-C continues to do so.
     if usual is not signal.default_int_handler or threading.current_thread() is not threading.main_thread():
         yield
         return

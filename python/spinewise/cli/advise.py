@@ -23,7 +23,7 @@ OTHER_TOOLS = "files of other tools are read by `spinewise import`: docs/interop
 
 
 def read(path: str, overrides: list[str]) -> Spec:
-    """The spec; what is no TOML at all may be the fabric of another tool.
+    """Read the spec; a file that is not TOML may be the fabric of another tool.
 
     Raises:
         SpecError: it cannot be read.
@@ -37,7 +37,7 @@ def read(path: str, overrides: list[str]) -> Spec:
 
 
 def command(args: argparse.Namespace) -> int:
-    """Make the runs, print the answer, write it when asked to."""
+    """Make the runs, print the answer, and write it if requested."""
     own = load_schemes(args.scheme_file)
     spec = read(args.spec, args.set)
     with ExitStack() as stack:

@@ -18,11 +18,11 @@ OF_SPEC = {
     "--load": "traffic[0].load=0.5", "--leaves": "topology.leaves=N", "--spines": "topology.spines=N",
     "--engine": "run.engine=NAME",
 }  # fmt: skip
-"""What `--set` takes in place of options that some commands have and others do not."""
+"""Equivalents with `--set` for options that only some commands have."""
 
 
 class UnfitError(argparse.ArgumentTypeError):
-    """A word that an option does not take."""
+    """A word that an option does not accept."""
 
     def __init__(self, value: str, allowed: str) -> None:
         super().__init__(f"{value!r}: allowed is {allowed}")
@@ -31,7 +31,7 @@ class UnfitError(argparse.ArgumentTypeError):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose refusals are `SpecError`, and whose options are given once unless they say that they add up."""
+    """A parser whose refusals are `SpecError`, and whose options are given once unless declared to accumulate."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
             self.register("action", name, Once)
 
     def error(self, message: str) -> NoReturn:
-        """Refuse what argparse does not like; it tells so while its own error is being handled."""
+        """Refuse what argparse does not accept; it calls this while handling its own error."""
         caught = sys.exc_info()[1]
         if isinstance(caught, argparse.ArgumentError):
             raise self.refused(caught) from None
@@ -86,7 +86,7 @@ class Parser(argparse.ArgumentParser):
         return SpecError(", ".join(names), NOTHING, self.meant(action), self.way_out())
 
     def unknown(self, words: Sequence[str]) -> SpecError:
-        """The error about words that no argument takes."""
+        """The error about words that no argument accepts."""
         word = words[0]
         if not word.startswith("-"):
             known = [self.shown(action) for action in self._actions if not action.option_strings]
@@ -101,30 +101,30 @@ class Parser(argparse.ArgumentParser):
         return SpecError(option, "not an option of this command", ", ".join(options), meant)
 
     def action_of(self, name: str) -> argparse.Action | None:
-        """The argument that errors call `name`."""
+        """The argument with the name `name` in errors."""
         for action in self._actions:
             if name in (self.shown(action), *action.option_strings, "/".join(action.option_strings), action.dest):
                 return action
         return None
 
     def shown(self, action: argparse.Action) -> str:
-        """What an argument is called in messages."""
+        """The name of an argument in messages."""
         return "/".join(action.option_strings) or str(action.metavar or action.dest)
 
     def meant(self, action: argparse.Action | None) -> str:
-        """What an argument is for, in the words of --help."""
+        """The purpose of an argument, in the words of --help."""
         if action is None:
             return "what --help lists"
         value = str(action.metavar or action.dest)
         return f"{value}: {action.help}" if action.help else value
 
     def way_out(self) -> str:
-        """Where more is told."""
+        """A pointer to the help."""
         return f"see `{self.prog} --help`"
 
 
 class Once(argparse.Action):
-    """Keep the value of an argument. An option that is given twice is refused: the first value would be lost."""
+    """Keep the value of an argument. An option given twice is refused, because the first value would be lost."""
 
     def __call__(
         self,
@@ -141,7 +141,7 @@ class Once(argparse.Action):
 
 
 class Override(argparse.Action):
-    """Add one KEY=VALUE to those before it; a key that is given twice is refused."""
+    """Add one KEY=VALUE to those before it; a key given twice is refused."""
 
     def __call__(
         self,
@@ -181,7 +181,7 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     """A converter to whole numbers in a range."""
 
     def convert(text: str) -> int:
-        # No more digits than the greatest has: longer ones cost time, or are refused by Python itself.
+        # At most as many digits as the maximum has: longer numbers cost time, or are refused by Python itself.
         if text.isascii() and text.isdecimal() and len(text) <= 20 and least <= int(text) <= most:
             return int(text)
         raise UnfitError(text, f"a whole number, {least} to {most}")
@@ -237,7 +237,7 @@ def share(text: str) -> float:
 
 
 def number(text: str) -> float:
-    """A number; less than any when it is none."""
+    """Convert to a number; minus infinity if the text is not one."""
     try:
         return float(text)
     except ValueError:
@@ -282,4 +282,4 @@ SIZES: dict[str, Callable[[str], int | float]] = {
     "size": whole(1, 2**53 - 1),
     "incast": whole(0, 4096),
 }
-"""Numbers that `spinewise new` takes: options and answers alike."""
+"""Numbers that `spinewise new` accepts: options and answers alike."""

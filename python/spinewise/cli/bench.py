@@ -60,7 +60,7 @@ def print_cases(records: Sequence[Timed], rounds: int) -> None:
 
 
 def print_decisions(records: Sequence[Timed], rounds: int) -> None:
-    """What decisions and updates of schemes take, by the number of paths."""
+    """Print the time of schemes' decisions and updates, by the number of paths."""
     table = terminal.new_table(
         f"Decisions and updates, ns each, best of {rounds}",
         ["scheme"],

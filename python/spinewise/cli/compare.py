@@ -20,7 +20,7 @@ from spinewise.sweeps.store import opened
 
 
 def command(args: argparse.Namespace) -> int:
-    """Run all cells, print the tables, write tables and figures when asked to."""
+    """Run all cells, print the tables, and write tables and figures if requested."""
     if args.keep_runs and not args.out:
         raise SpecError("--keep-runs", "(given)", "together with --out", "runs are kept in the comparison's folder")
     own = load_schemes(args.scheme_file)

@@ -1,4 +1,4 @@
-"""``spinewise completions``, and what a shell is offered: names of the registry besides options and files.
+"""``spinewise completions``, and the completions for a shell: names of the registry besides options and files.
 
 The script that a shell reads calls `spinewise` itself for each TAB (argcomplete), so that it is never out of date.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from spinewise.replies import Kind
 
 CALLED = "_ARGCOMPLETE"
-"""Set by the shell's script while it asks what may follow."""
+"""The variable that the shell's script sets when it asks for completions."""
 
 Completer = Callable[..., Iterable[str]]
 
@@ -27,7 +27,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def answer(parser: argparse.ArgumentParser) -> None:
-    """Tell the shell what may follow, and end the process, if it is a shell that asks."""
+    """Answer a shell that asks for completions, and end the process."""
     if CALLED not in os.environ:
         return
     import argcomplete  # noqa: PLC0415
@@ -51,7 +51,7 @@ def actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def completer_of(action: argparse.Action) -> Completer | None:
-    """What completes an argument, besides its choices; None for the files that a shell offers."""
+    """The completer of an argument, besides its choices; None for the files that a shell offers."""
     if (given := getattr(action, "completer", None)) is not None:
         return given  # type: ignore[no-any-return]
     return COMPLETERS.get("/".join(action.option_strings) or str(action.metavar))
@@ -91,7 +91,7 @@ def workloads(**_: object) -> list[str]:
 
 
 def spec_files(prefix: str, **more: object) -> list[str]:
-    """Spec files here, and scenarios."""
+    """Spec files in this folder, and scenarios."""
     from argcomplete.completers import FilesCompleter  # noqa: PLC0415
 
     from spinewise.scenarios import scenarios  # noqa: PLC0415
@@ -100,7 +100,7 @@ def spec_files(prefix: str, **more: object) -> list[str]:
 
 
 def keys(**_: object) -> list[str]:
-    """Keys of a spec, as ``--set`` takes them."""
+    """Keys of a spec, as in ``--set``."""
     from spinewise.schemas.spec import entries  # noqa: PLC0415
 
     found = ["preset=", "seed=", "name="]

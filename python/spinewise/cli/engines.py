@@ -1,4 +1,4 @@
-"""What makes the runs of a command: this machine, or a Ray cluster."""
+"""The engines that can make the runs of a command: this machine, or a Ray cluster."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from spinewise.reading import printable
 from spinewise.specs.lines import located
 from spinewise.specs.variants import parse_list
 
-# The allocators that pyarrow brings keep 20 MB for themselves. It reads this as it is imported, which is later.
+# The allocators of pyarrow keep 20 MB for themselves. It reads this variable when it is imported, which is later.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 
@@ -56,22 +56,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         streams.complain(f"spinewise: interrupted; {written()}")
         code = exits.INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone, as `| head` does. That is no error.
+        # The reader of our output has gone, as with `| head`. That is not an error.
         streams.silence()
         code = 0
     return code
 
 
 def asks_for_json(words: Sequence[str]) -> bool:
-    """Whether a refusal of these words is wanted as JSON."""
+    """Whether these words request refusals as JSON."""
     return any(word == "--json" or word.startswith("--json=") for word in words)
 
 
 def leave(left: SystemExit, args: argparse.Namespace) -> int:
-    """The exit code when a command was left before its end: after --help, or terminated."""
+    """The exit code of a command that exited early: after --help, or terminated."""
     code = left.code if isinstance(left.code, int) else exits.BAD_INPUT if left.code else 0
     if left.code and not isinstance(left.code, int):
-        # As Python does: a scheme of the user's may leave with words.
+        # As Python does: a user's scheme may exit with a message.
         streams.complain(f"spinewise: exited with: {left.code}")
     if code == exits.TERMINATED:
         streams.complain(f"spinewise: terminated; {written()}")
@@ -85,7 +85,7 @@ def leave(left: SystemExit, args: argparse.Namespace) -> int:
 
 
 def written() -> str:
-    """What a stopped command has left."""
+    """The output that a stopped command has left."""
     folder = sys.modules.get("spinewise.runs.folder")
     places = [] if folder is None else [printable(place) for place in folder.published]
     store = sys.modules.get("spinewise.sweeps.store")
@@ -96,7 +96,7 @@ def written() -> str:
 
 @contextmanager
 def notes_on_stderr() -> Iterator[None]:
-    """Show what importers changed as a line of its own, once each."""
+    """Show the changes made by importers on lines of their own, once each."""
     usual = warnings.showwarning
 
     def show(  # noqa: PLR0917 - as the standard library calls it
@@ -119,12 +119,12 @@ def notes_on_stderr() -> Iterator[None]:
 
 
 def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """On SIGTERM leave through the clean-up of every open block."""
+    """Leave on SIGTERM through the clean-up of every open block."""
     raise SystemExit(exits.TERMINATED)
 
 
 def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
-    """Add where the value came from: an option of this command, or its spec file."""
+    """Add the origin of the value: an option of this command, or its spec file."""
     if error.file or error.key.startswith("--"):
         return error
     key = normal(error.key)
@@ -139,11 +139,11 @@ def blame(error: SpecError, args: argparse.Namespace) -> SpecError:
 
 
 OPTIONS = {"capture": "metrics.capture.at", "trace": "trace", "threads": "threads", "seed": "seed"}
-"""Options that set a key of the spec or an argument of `spinewise.run`, and which."""
+"""Options that set a key of the spec or an argument of `spinewise.run`, by that key."""
 
 
 def of_option(error: SpecError, args: argparse.Namespace) -> SpecError | None:
-    """The error about the option that has set the key which is wrong; None if it comes from elsewhere."""
+    """The error about the option that set the wrong key; None if the value comes from elsewhere."""
     for option, key in OPTIONS.items():
         given = getattr(args, option, None)
         if given is not None and (error.key == key or error.key.startswith(f"{key}[")):
@@ -158,7 +158,7 @@ def of_option(error: SpecError, args: argparse.Namespace) -> SpecError | None:
 
 
 def forbidden(error: PermissionError) -> SpecError:
-    """The error about a file or folder that the system does not let this user look into."""
+    """The error about a file or folder that this user is not permitted to read."""
     name = "(a file)" if error.filename is None else printable(error.filename)
     return SpecError("(permission)", name, "a file or folder that you may read", error.strerror or str(error))
 
@@ -167,9 +167,9 @@ def scheme_failed(error: SchemeError, *, as_json: bool, unkept: bool) -> int:
     """Print what a scheme written in Python raised: its own traceback, then when and where.
 
     Args:
-        error: what it raised.
-        as_json: for programs, too.
-        unkept: whether other runs are lost with it, which a store would have kept.
+        error: the error.
+        as_json: whether to print it as JSON, too.
+        unkept: whether other runs are lost with it that a store would have kept.
     """
     if as_json:
         told = {"scheme": str(error), "hook": error.hook, "now_ps": error.now_ps, "flow": error.flow}

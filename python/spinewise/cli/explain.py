@@ -19,7 +19,7 @@ from spinewise.specs.faults import without_faults
 
 
 def command(args: argparse.Namespace) -> int:
-    """Tell why a flow moved; without a flow, which to ask about."""
+    """Explain why a flow moved; without a flow, suggest flows."""
     begin, end = args.begin_us or 0.0, float("inf") if args.end_us is None else args.end_us
     if end < begin:
         raise SpecError("--to", args.end_us, f"at least --from, {begin:g}")
@@ -43,7 +43,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def asked(args: argparse.Namespace) -> str:
-    """The run, and the code of a scheme of the user's, as the command that goes on takes them."""
+    """The arguments for a follow-up command: the run, and the code of the user's scheme."""
     return shlex.join([args.run, *(word for text in args.scheme_file for word in ("--scheme-file", text))])
 
 

@@ -15,11 +15,11 @@ from spinewise.runs.result import Result
 from spinewise.show.progress import RunProgress, bars
 
 Written = dict[str, int]
-"""How many of what went into a file."""
+"""The number of items of each kind written to a file."""
 
 
 def command(args: argparse.Namespace) -> int:
-    """Write what is asked for, each file whole or not at all."""
+    """Write what is requested, each file whole or not at all."""
     wanted = {option: name for option in WRITERS if (name := getattr(args, option))}
     if not wanted:
         options = ", ".join(f"--{option}" for option in WRITERS)
@@ -41,7 +41,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def refuse_unused(args: argparse.Namespace) -> None:
-    """Refuse options of files that are not asked for, or of another format."""
+    """Refuse options of files that are not requested, or of another format."""
     if args.capture and not args.pcapng:
         raise SpecError("--capture", ",".join(args.capture), "together with --pcapng")
     if args.format == "htsim":
@@ -53,7 +53,7 @@ def refuse_unused(args: argparse.Namespace) -> None:
 
 
 def write_fct(args: argparse.Namespace, result: Result) -> Written:
-    """Completion times as scripts of ConWeave or htsim read them."""
+    """Write completion times as scripts of ConWeave or htsim read them."""
     if args.format == "htsim":
         lines = htsim.lines(result)
         write_file(args.fct, "".join(f"{line}\n" for line in lines).encode(), force=args.force, option="--fct")
@@ -68,7 +68,7 @@ def write_fct(args: argparse.Namespace, result: Result) -> Written:
 
 
 def write_pcapng(args: argparse.Namespace, result: Result) -> Written:
-    """Captured packets."""
+    """Write captured packets."""
     with bars() as bar:
         result = capture.captured(result, args.capture, args.run, RunProgress(bar, "capture"))
     write_file(args.pcapng, capture.blocks(result, args.snap_bytes), force=args.force, option="--pcapng")
@@ -82,7 +82,7 @@ def write_pcapng(args: argparse.Namespace, result: Result) -> Written:
 
 
 def write_perfetto(args: argparse.Namespace, result: Result) -> Written:
-    """A trace of the run."""
+    """Write a trace of the run."""
     try:
         from spinewise.exports import perfetto  # noqa: PLC0415 - needs a package that is optional
     except ModuleNotFoundError as missing:
@@ -95,7 +95,7 @@ def write_perfetto(args: argparse.Namespace, result: Result) -> Written:
 
 
 def write_graphml(args: argparse.Namespace, result: Result) -> Written:
-    """The fabric."""
+    """Write the fabric."""
     document, nodes, edges = graphml.text(result)
     write_file(args.graphml, document, force=args.force, option="--graphml")
     return {"nodes": nodes, "edges": edges}

@@ -20,7 +20,7 @@ from spinewise.runs.file import checked_place, write_file
 from spinewise.show import progress
 
 LONGEST_RUN_S = 9_000
-"""What a spec may ask for at most (run.until_us): a flow that starts later never does."""
+"""The longest run that a spec may ask for (run.until_us): a flow that starts later never starts."""
 
 
 def command(args: argparse.Namespace) -> int:
@@ -53,7 +53,7 @@ def command(args: argparse.Namespace) -> int:
 
 
 def hosts_file(out: str) -> str:
-    """Where the names of hosts are written, beside the flows."""
+    """The path of the file with host names, beside the flows."""
     return str(Path(out).with_suffix("." + placing.SUFFIX))
 
 
@@ -81,10 +81,10 @@ def import_flows(args: argparse.Namespace) -> Imported:
 
 
 def placing_of(args: argparse.Namespace) -> placing.Placing | None:
-    """Which hosts names are, as options say; None if they do not.
+    """The placement of named hosts, from the options; None if the options give none.
 
     Raises:
-        SpecError: options do not go together, or the file of --hosts is none.
+        SpecError: options conflict, or the file of --hosts is invalid.
     """
     if args.hosts and args.rack_of:
         raise SpecError("--hosts", "together with --rack-of", "one of the two: --hosts or --rack-of")
@@ -125,7 +125,7 @@ def import_fct(args: argparse.Namespace) -> Imported:
 
 
 def fct_content(found: fct.FctFile, out: str) -> bytes:
-    """Completion times as Parquet, compressed CSV or CSV, by the end of the file's name."""
+    """Completion times as Parquet, compressed CSV or CSV, by the suffix of the file's name."""
     if out.endswith(".parquet"):
         from pyarrow import parquet  # noqa: PLC0415 - slow to import, and only this format needs it
 

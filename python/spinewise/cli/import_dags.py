@@ -1,4 +1,4 @@
-"""``spinewise import`` of traces: what becomes traffic of kind ``dag``."""
+"""``spinewise import`` of traces to traffic of kind ``dag``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``spinewise import`` of topologies: what becomes the ``[topology]`` table of a spec."""
+"""``spinewise import`` of topologies to the ``[topology]`` table of a spec."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def import_topology(args: argparse.Namespace) -> Imported:
 
 
 def of_fabric(found: Topology, known: Clos | None, text: str, notes: list[str], further: str = "") -> Imported:
-    """A ``[topology]`` table, and what it holds; `further` are lines for traffic on it."""
+    """A ``[topology]`` table, and its description; `further` are lines for traffic on it."""
     about = f"{found.hosts} hosts, {found.switches} switches, {len(found.links)} links"
     if known is not None:
         about += f": {known.about()}"

@@ -1,4 +1,4 @@
-"""What a reader of ``spinewise import`` hands over."""
+"""The result of a reader of ``spinewise import``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spinewise.measures import units
 
 @dataclass(frozen=True)
 class Imported:
-    """What a file came to.
+    """The content of an imported file.
 
     Attributes:
         about: what it holds, in a few words.

@@ -1,4 +1,4 @@
-"""Arguments of ``spinewise import``: what every reader takes, and what some take besides."""
+"""Arguments of ``spinewise import``: those of every reader, and those of some."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ABOUT = "Convert a file made for another simulator to one that Spinewise reads."
 
 
 def columns(text: str) -> dict[str, str]:
-    """``src=a,dst=b`` as a table."""
+    """Parse ``src=a,dst=b`` as a table."""
     pairs = [pair.partition("=")[::2] for pair in text.split(",")]
     if any(what not in FIELDS or not name for what, name in pairs) or len(dict(pairs)) < len(pairs):
         raise UnfitError(text, f"WHAT=NAME, separated by commas, WHAT being {', '.join(FIELDS)}, each once")
@@ -24,12 +24,12 @@ def columns(text: str) -> dict[str, str]:
 
 
 class Reader(NamedTuple):
-    """What ``import WHAT`` takes.
+    """A kind of file that ``import WHAT`` accepts.
 
     Attributes:
         what: its word.
         about: what it reads, and what that becomes.
-        further: adds its own options.
+        further: adds the options of its own.
     """
 
     what: str
@@ -38,11 +38,11 @@ class Reader(NamedTuple):
 
 
 def no_more(_: argparse.ArgumentParser) -> None:
-    """No further options."""
+    """Add no further options."""
 
 
 def take_kind(parser: argparse.ArgumentParser) -> None:
-    """What a topology may become."""
+    """Add the option for the form of a topology."""
     parser.add_argument(
         "--kind",
         choices=("auto", "links"),
@@ -52,12 +52,12 @@ def take_kind(parser: argparse.ArgumentParser) -> None:
 
 
 def take_topology(parser: argparse.ArgumentParser) -> None:
-    """The topology file that names hosts."""
+    """Add the option for the topology file that names hosts."""
     parser.add_argument("--topology", metavar="FILE", help="the topology file whose node ids are used")
 
 
 def take_flows(parser: argparse.ArgumentParser) -> None:
-    """Of flow lists."""
+    """Add the options for flow lists."""
     take_topology(parser)
     parser.add_argument(
         "--earlier-ns", type=whole(0, 2**63), default=0, metavar="N", help="shift every start N ns earlier [0]"
@@ -93,7 +93,7 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
 
 
 def prefix(text: str) -> int:
-    """``/24`` as a number of bits."""
+    """Parse ``/24`` as a number of bits."""
     bits = text.removeprefix("/")
     if bits.isascii() and bits.isdecimal() and 1 <= int(bits) <= 128:
         return int(bits)
@@ -101,14 +101,14 @@ def prefix(text: str) -> int:
 
 
 def take_unit_bytes(parser: argparse.ArgumentParser) -> None:
-    """The unit of sizes."""
+    """Add the option for the unit of sizes."""
     parser.add_argument(
         "--unit-bytes", type=whole(1, 65_536), default=1, metavar="N", help="bytes per unit of size [1]"
     )
 
 
 def take_matrix(parser: argparse.ArgumentParser) -> None:
-    """Of connection matrices."""
+    """Add the options for connection matrices."""
     parser.add_argument(
         "--start-unit",
         choices=tuple(UNITS),
@@ -134,20 +134,20 @@ def take_matrix(parser: argparse.ArgumentParser) -> None:
 
 
 def take_collective(parser: argparse.ArgumentParser) -> None:
-    """How collective operations are done."""
+    """Add the option for the algorithm of collective operations."""
     parser.add_argument(
         "--collective", choices=("ring", "direct"), default="ring", help="how collective operations are done [ring]"
     )
 
 
 def take_workload(parser: argparse.ArgumentParser) -> None:
-    """Of workloads of SimAI."""
+    """Add the options for SimAI workloads."""
     take_collective(parser)
     parser.add_argument("--passes", type=whole(1, 1_000), default=1, metavar="N", help="training steps [1]")
 
 
 def take_chakra(parser: argparse.ArgumentParser) -> None:
-    """Of Chakra traces."""
+    """Add the options for Chakra traces."""
     take_collective(parser)
     parser.add_argument(
         "--tflops",

@@ -28,14 +28,14 @@ from spinewise.specs.variants import parse_list
 
 
 def planned(args: argparse.Namespace) -> tuple[Spec, Plan]:
-    """The resolved spec, and the lab of it."""
+    """The resolved spec, and its lab."""
     given = resolve(load(args.spec, args.set), seed=getattr(args, "seed", None))
     return given, plan_of(given, args.name, args.factor, steering_of(args))
 
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Say what failed on the machine in a line; the exit code is 1."""
+    """Report a failure on the machine in a line, and exit with code 1."""
     try:
         yield
     except machine.LabError as error:
@@ -44,7 +44,7 @@ def in_words() -> Iterator[None]:
 
 
 def steering_of(args: argparse.Namespace) -> Steering:
-    """Who chooses paths."""
+    """The component that chooses paths."""
     if args.health:
         return "watched"
     return "always" if args.agents else "needed"
@@ -93,7 +93,7 @@ def down(args: argparse.Namespace) -> int:
 
 
 def status(args: argparse.Namespace) -> int:
-    """Tell of all labs."""
+    """List all labs."""
     machine.looked_at()
     found = build.status()
     if args.json:
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def study(args: argparse.Namespace) -> int:
-    """Set schemes side by side."""
+    """Compare schemes."""
     given = load(args.spec, args.set)
     table = given.pop("compare", {})
     variants = parse_list(args.schemes or table.get("schemes") or "", [])
@@ -154,7 +154,7 @@ LEAST_SEEDS = 5
 
 
 def write_goodput(found: studies.Study, folder: Path) -> None:
-    """Goodput over time through a black hole, as numbers and as a figure, where there is one."""
+    """Write goodput over time through a black hole, as numbers and as a figure, if there is one."""
     from spinewise.lab import figures  # noqa: PLC0415 - slow to import
     from spinewise.show import style  # noqa: PLC0415 - slow to import
 
@@ -165,7 +165,7 @@ def write_goodput(found: studies.Study, folder: Path) -> None:
 
 
 def sight(args: argparse.Namespace) -> int:
-    """Set what schemes hold of their paths beside what those are."""
+    """Compare the schemes' views of their paths with the truth."""
     given = load(args.spec, args.set)
     table = given.pop("compare", {})
     variants = parse_list(args.schemes or table.get("schemes") or "", [])
@@ -202,7 +202,7 @@ def sight(args: argparse.Namespace) -> int:
 
 
 def write_sight(label: str, made: Plan, sides: dict[str, list[sights.Seen]], folder: Path) -> None:
-    """What a scheme held of the paths of the busiest pair of hosts, as a figure and as numbers."""
+    """Write a scheme's view of the paths of the busiest pair of hosts, as a figure and as numbers."""
     from spinewise.lab import figures  # noqa: PLC0415 - slow to import
     from spinewise.show import style  # noqa: PLC0415 - slow to import
 
@@ -212,7 +212,7 @@ def write_sight(label: str, made: Plan, sides: dict[str, list[sights.Seen]], fol
 
 
 def cost(args: argparse.Namespace) -> int:
-    """Measure what an agent costs."""
+    """Measure the cost of an agent."""
     machine.looked_at()
     with in_words(), ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
@@ -228,7 +228,7 @@ def cost(args: argparse.Namespace) -> int:
 
 
 def sensed(args: argparse.Namespace) -> int:
-    """Tell what the scheme of a run saw."""
+    """Show what the scheme of a run saw."""
     result = Result.read(args.run)
     found, ways = seen.seen(result), seen.paths(plan_of(result.spec, "run"))
     if args.json:
@@ -242,7 +242,7 @@ def sensed(args: argparse.Namespace) -> int:
 
 @contextmanager
 def standing(given: Spec, made: Plan) -> Iterator[None]:
-    """A lab that is up and held: the one that is there, if it was built by this plan, or one for the time."""
+    """A lab that is up and held: the existing one, if it was built by this plan, or a temporary one."""
     with state.held(made.name):
         kept = state.read(made.name)
         if kept is None:

@@ -59,7 +59,7 @@ def add_lab(commands: Commands) -> None:
 
 
 def add_scale(parser: argparse.ArgumentParser) -> None:
-    """How much slower than its spec a lab is."""
+    """Add the options for how much slower than its spec a lab runs."""
     parser.add_argument(
         "--factor",
         type=whole(1, 100_000),

@@ -1,4 +1,4 @@
-"""Arguments of the commands that say what there is."""
+"""Arguments of the commands that list what exists."""
 
 from __future__ import annotations
 

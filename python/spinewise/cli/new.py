@@ -46,7 +46,7 @@ ONLY = {"leaves": LEAF_SPINE, "spines": LEAF_SPINE, "k": FAT_TREE}
 
 
 def command(args: argparse.Namespace) -> int:
-    """Write a spec by options, or by answers where there is a terminal and no option."""
+    """Write a spec from options, or from answers if there is a terminal and no option."""
     where = place.Place.of(args.path)
     place.check(where, force=args.force)
     start = Wishes(name=where.name)
@@ -68,10 +68,10 @@ def command(args: argparse.Namespace) -> int:
 
 
 def options(args: argparse.Namespace) -> Given:
-    """The wishes that options say.
+    """The wishes given by options.
 
     Raises:
-        SpecError: an option does not go with the topology, or names what there is not.
+        SpecError: an option does not fit the topology, or names something that does not exist.
     """
     said: dict[str, object] = {name: value for name, value in vars(args).items() if value is not None}
     topology: str = args.topology or Wishes.topology
@@ -95,7 +95,7 @@ def options(args: argparse.Namespace) -> Given:
 
 
 def by_answers(start: Wishes) -> Wishes:
-    """The wishes of whoever sits at the terminal."""
+    """Ask the user at the terminal for the wishes."""
     say("Press Enter to take the value in brackets. Ctrl-C leaves nothing behind.")
     known = asking.ask(start, asking.questions(SIZES), input, say, fit_each_other)
     last = [asking.slow_link_question(known), *asking.last_questions()]
@@ -103,7 +103,7 @@ def by_answers(start: Wishes) -> Wishes:
 
 
 def fit_each_other(wishes: Wishes) -> None:
-    """Refuse wishes that do not fit each other, by the option that says the wrong one.
+    """Refuse wishes that do not fit each other, naming the wrong option.
 
     Raises:
         SpecError: they do not.
@@ -129,7 +129,7 @@ def fit_each_other(wishes: Wishes) -> None:
 
 
 def told(wishes: Wishes, where: place.Place, found: Validation, warnings: list[Notice]) -> list[str]:
-    """What was written, and what comes next."""
+    """The files written, and the next steps."""
     estimate, spec = found.estimate, where.spec
     run = units.duration(estimate.seconds, 2)
     return [
@@ -144,7 +144,7 @@ def told(wishes: Wishes, where: place.Place, found: Validation, warnings: list[N
 
 
 def race(wishes: Wishes, run_s: float) -> str:
-    """Options of `advise` that make its first runs fit its budget: all schemes would not if a run takes so long."""
+    """Options of `advise` that make its first runs fit its budget, if a run takes too long to try all schemes."""
     jobs = default_jobs()
     if pilot_s(run_s, len(sheets()), jobs) <= BUDGET_S:
         return ""

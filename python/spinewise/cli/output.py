@@ -1,4 +1,4 @@
-"""What commands print."""
+"""The output of commands."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from spinewise.measures.summary import without_nan
 
 
 def print_json(value: object) -> None:
-    """Print `value` as JSON on standard output; what is not a number becomes null."""
+    """Print `value` as JSON on standard output; a number that is not finite becomes null."""
     print(json.dumps(without_nan(value), indent=2, allow_nan=False))

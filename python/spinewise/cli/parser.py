@@ -1,4 +1,4 @@
-"""Arguments of every command; several stand in `advising`, `comparing`, `exporting`, `imports` and `listing`."""
+"""The arguments of every command; several are in `advising`, `comparing`, `exporting`, `imports` and `listing`."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def build_parser() -> Root:
 
 
 class Version(argparse.Action):
-    """``--version``: asks the engine when it is given, since help needs none."""
+    """``--version``: loads the engine only when given, since help does not need it."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Print the version, and end."""
+        """Print the version, and exit."""
         print(f"spinewise {spinewise.__version__}")
         parser.exit()
 

@@ -1,4 +1,4 @@
-"""What the arguments of several commands have in common."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from spinewise.scenarios import spec_path
 
 Command = Callable[[argparse.Namespace], int]
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
-"""What `add_subparsers` returns; argparse has no public name for it."""
+"""The return type of `add_subparsers`; argparse has no public name for it."""
 
 
 def lazily(module: str, function: str = "command") -> Command:
-    """The function of a command module, imported when it is called: `--help` stays quick."""
+    """The function of a command module, imported when called, so that `--help` stays quick."""
 
     def call(args: argparse.Namespace) -> int:
         command: Command = getattr(import_module(f"spinewise.cli.{module}"), function)
@@ -27,7 +27,7 @@ def lazily(module: str, function: str = "command") -> Command:
 
 
 def new_command(commands: Commands, name: str, module: str, about: str) -> argparse.ArgumentParser:
-    """A subparser with what all commands share."""
+    """A subparser with the options that all commands share."""
     made = commands.add_parser(name, help=about, description=about, allow_abbrev=False)
     # A negative value with a unit, as in `--budget -5s`, is a wrong value and not an unknown option.
     made._negative_number_matcher = re.compile(r"-\.?\d")
@@ -37,7 +37,7 @@ def new_command(commands: Commands, name: str, module: str, about: str) -> argpa
 
 
 def add_spec(parser: argparse.ArgumentParser) -> None:
-    """The spec file and overrides."""
+    """Add the spec file and overrides."""
     parser.add_argument(
         "spec",
         type=spec_path,
@@ -54,13 +54,13 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
 
 
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:
-    """Where results go."""
+    """Add the options for the results folder."""
     parser.add_argument("--out", type=place, metavar="DIR", help=f"write {what} into this new folder")
     parser.add_argument("--force", action="store_true", help="replace existing results")
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:
-    """Whose flows the tables tell of."""
+    """Add the option that selects the flows in tables."""
     parser.add_argument(
         "--by",
         choices=("entry", "class", "both"),
@@ -70,12 +70,12 @@ def add_by(parser: argparse.ArgumentParser) -> None:
 
 
 def add_jobs(parser: argparse.ArgumentParser) -> None:
-    """How many runs at once."""
+    """Add the option for the number of parallel runs."""
     parser.add_argument("--jobs", type=whole(1, 1024), metavar="N", help="runs at once [one per core]")
 
 
 def add_engine(parser: argparse.ArgumentParser) -> None:
-    """What makes the runs, and how many at once."""
+    """Add the options for the engine that makes the runs, and the number of parallel runs."""
     add_jobs(parser)
     parser.add_argument(
         "--engine", choices=("local", "ray"), default="local", help="this machine, or a Ray cluster [local]"
@@ -89,7 +89,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def add_budget(parser: argparse.ArgumentParser) -> None:
-    """How long it may take."""
+    """Add the option for the time budget."""
     parser.add_argument(
         "--budget",
         type=span,
@@ -99,28 +99,28 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
 
 
 def add_scheme_file(parser: argparse.ArgumentParser, where: str) -> None:
-    """Schemes written in Python, to be run."""
+    """Add the option for schemes written in Python, to be run."""
     add_scheme_files(parser, f"a scheme written in Python; {where} may name it, else it is added last; may be repeated")
 
 
 def add_own_scheme(parser: argparse.ArgumentParser) -> None:
-    """One scheme written in Python."""
+    """Add the option for one scheme written in Python."""
     parser.add_argument("--scheme-file", metavar="FILE.py:CLASS", help="run this scheme, written in Python")
 
 
 def add_code(parser: argparse.ArgumentParser) -> None:
-    """Schemes written in Python that results ran."""
+    """Add the option for schemes written in Python that results ran."""
     code = "the code of a Python scheme in these results, in case it must run again; may be repeated"
     add_scheme_files(parser, code)
 
 
 def add_scheme_files(parser: argparse.ArgumentParser, about: str) -> None:
-    """Schemes written in Python, as many as are given."""
+    """Add the option for any number of schemes written in Python."""
     parser.add_argument("--scheme-file", action="append", default=[], metavar="FILE.py:CLASS", help=about)
 
 
 def add_store(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """Where runs are kept."""
+    """Add the option for the store of runs."""
     parser.add_argument(
         "--store",
         default=default,

@@ -75,7 +75,7 @@ def draw(args: argparse.Namespace, results: Results, kinds: dict[str, Kind[Resul
 
 
 def known(name: str, kinds: dict[str, Kind[Results]]) -> str:
-    """A kind of figure that there is."""
+    """Check the name of a kind of figure."""
     if name in kinds:
         return name
     allowed = "; ".join(f"{kind.name} ({kind.about})" for kind in kinds.values())

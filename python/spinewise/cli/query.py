@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_ROWS = 60
-"""Rows that a terminal is shown."""
+"""The most rows shown on a terminal."""
 FEW_ROWS = 4
-"""Rows that are shown upright where the terminal is too narrow for their columns."""
+"""The most rows shown upright where the terminal is too narrow for their columns."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 """Keys of runs, cells, engines and specs."""
 KEY_DIGITS = 12
-"""What a terminal is shown of one."""
+"""The number of digits of a key shown in a terminal."""
 
 
 def command(args: argparse.Namespace) -> int:
-    """Ask a store, and show what it says."""
+    """Query a store, and show the answer."""
     if args.force and not args.parquet:
         raise SpecError("--force", "(given)", "together with --parquet", "nothing else is written")
     if args.json and (args.csv or args.parquet):
@@ -73,7 +73,7 @@ def as_parquet(table: pa.Table) -> bytes:
 
 
 def print_csv(table: pa.Table) -> None:
-    """The rows with a line of names before them; lists and the like are JSON in a field."""
+    """Print the rows as CSV below a line of names; lists and similar values are JSON in a field."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
     from pyarrow import csv  # noqa: PLC0415
 
@@ -88,7 +88,7 @@ def print_csv(table: pa.Table) -> None:
 
 
 def in_csv(column: pa.ChunkedArray) -> bool:
-    """Whether pyarrow writes such a column as CSV."""
+    """Whether pyarrow can write such a column as CSV."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
     from pyarrow import csv  # noqa: PLC0415
 
@@ -100,7 +100,7 @@ def in_csv(column: pa.ChunkedArray) -> bool:
 
 
 def texts(column: pa.ChunkedArray) -> pa.Array:
-    """The values of a column as texts: what is made of others as JSON, the rest as it is shown."""
+    """The values of a column as texts: nested values as JSON, the rest as shown."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     values = [plain(value) for value in column.to_pylist()]
@@ -109,17 +109,17 @@ def texts(column: pa.ChunkedArray) -> pa.Array:
 
 
 def print_json(table: pa.Table) -> None:
-    """The rows as a list of objects; what is not a number becomes null."""
+    """Print the rows as a list of objects; a number that is not finite becomes null."""
     rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
     print(json.dumps(rows, indent=2, allow_nan=False, default=str))
 
 
 def plain(value: object) -> object:
-    """A value as JSON has it, what lies in it too."""
+    """A value, including nested values, in a form that JSON can represent."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Decimal):
-        # What DuckDB makes of a sum of whole numbers.
+        # DuckDB's type for a sum of whole numbers.
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, tuple) and type(value) is not tuple:
         # An interval of months, days and nanoseconds.
@@ -130,7 +130,7 @@ def plain(value: object) -> object:
 
 
 def show(table: pa.Table) -> None:
-    """The first rows as a table, numbers to the right."""
+    """Print the first rows as a table, numbers to the right."""
     out = terminal.console()
     if not table.num_columns:
         return
@@ -160,7 +160,7 @@ def upright(names: Sequence[str], rows: Sequence[Sequence[str]]) -> terminal.Gri
 
 
 def as_rows(table: pa.Table) -> list[dict[str, object]]:
-    """The rows to be shown, by names that are different."""
+    """The rows to show, by distinct names."""
     first = table.slice(0, MOST_ROWS).rename_columns([str(place) for place in range(table.num_columns)])
     return first.to_pylist()
 
@@ -173,7 +173,7 @@ def is_number(field: pa.Field) -> bool:
 
 
 def shown(value: object) -> str:
-    """A value as a table has it."""
+    """A value in the form for a table."""
     if value is None:
         return NOTHING
     if isinstance(value, float):

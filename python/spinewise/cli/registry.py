@@ -1,4 +1,4 @@
-"""``spinewise schemes``, ``topologies``, ``workloads``, ``transports``, ``presets``: what there is to choose from."""
+"""``spinewise schemes``, ``topologies``, ``workloads``, ``transports``, ``presets``: the available choices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spinewise.show import terminal
 
 # Shown in the list already, or in a table of their own.
 _SHOWN = ("name", "about", "params")
-# From this many parts on, one to a line.
+# From this number of parts, one to a line.
 FEW = 4
 
 
@@ -40,7 +40,7 @@ def find(kind: str, entries: Sequence[Thing], name: str) -> Thing:
     """The entry of this name.
 
     Raises:
-        SpecError: there is none.
+        SpecError: there is no such entry.
     """
     known = core.named(entries, name)
     for entry in entries:
@@ -51,7 +51,7 @@ def find(kind: str, entries: Sequence[Thing], name: str) -> Thing:
 
 
 def print_list(kind: str, entries: Sequence[Thing]) -> None:
-    """One line each."""
+    """Print one line for each."""
     table = terminal.new_table("", ["name", "what it is", "source"], [])
     for entry in entries:
         table.line(str(entry["name"]), entry["about"], entry["source"])
@@ -61,14 +61,14 @@ def print_list(kind: str, entries: Sequence[Thing]) -> None:
 
 
 def print_entry(entry: Thing) -> None:
-    """Everything about one thing."""
+    """Print everything about one entry."""
     out = terminal.console()
     out.print(f"{entry['name']}: {entry['about']}", markup=False)
     for key, value in entry.items():
         if key in _SHOWN:
             continue
         items = parts(value)
-        # One to a line where that is easier to read.
+        # One to a line if that is easier to read.
         text = f" {plain(value)}" if len(items) < FEW else "".join(f"\n    {item}" for item in items)
         out.print(f"  {key.replace('_', ' ')}:{text}", markup=False)
     if params := core.params_of(entry):

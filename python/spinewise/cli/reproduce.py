@@ -72,7 +72,7 @@ def command(args: argparse.Namespace) -> int:
 
 @contextmanager
 def told_of_kept(store: str) -> Iterator[None]:
-    """Say what a sweep that is interrupted has left, and how to go on."""
+    """Report what an interrupted sweep has left, and how to continue."""
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
@@ -82,7 +82,7 @@ def told_of_kept(store: str) -> Iterator[None]:
 
 
 def kept(judged: Iterable[Reproduction], parts: Sequence[Part], ledger: Ledger, place: str) -> Iterator[Reproduction]:
-    """The same reproductions, with the evidence of each that is complete kept on the way."""
+    """Yield the same reproductions, and keep the evidence of each that is complete."""
     for part, done in zip(parts, judged, strict=True):
         if not done.lacking:
             keeping.keep(part, done, ledger, Path(place))
@@ -123,7 +123,7 @@ def show_list(folder: Path, args: argparse.Namespace) -> int:
 
 
 def claims_of(entry: Listed) -> list[str] | None:
-    """The claims that an experiment judges; None if its module cannot be loaded: all others can be listed."""
+    """The claims that an experiment judges; None if its module cannot be loaded, so that others can still be listed."""
     try:
         return choice.claim_names(reproduce.load_experiment(entry))
     except SpecError:
@@ -131,7 +131,7 @@ def claims_of(entry: Listed) -> list[str] | None:
 
 
 def show_ahead(each: Sequence[Ahead], together: Ahead, effort: Effort, args: argparse.Namespace) -> int:
-    """What would be run, and about how long it takes."""
+    """Show the runs to make, and about how long they take."""
     if args.json:
         print_json({**asdict(together), "effort": effort.value, "experiments": list(map(asdict, each))})
         return 0
@@ -150,7 +150,7 @@ def show_ahead(each: Sequence[Ahead], together: Ahead, effort: Effort, args: arg
 
 
 def show_missing(wanted: Choice, parts: Sequence[Part], ledger: Ledger, args: argparse.Namespace) -> int:
-    """Which runs a store lacks, where there are too few to judge any claim."""
+    """Show which runs a store lacks, if it has too few to judge any claim."""
     done = [suite.judged_part(part, Swept(ledger)) for part in parts]
     found = overview.together(wanted, [overview.section(wanted, one) for one in done])
     if args.json:
@@ -171,7 +171,7 @@ def show_missing(wanted: Choice, parts: Sequence[Part], ledger: Ledger, args: ar
 
 
 def show(found: overview.Overview, out: str) -> None:
-    """The verdicts on the terminal."""
+    """Show the verdicts on the terminal."""
     console = terminal.console()
     console.print(found.provenance.line, markup=False)
     table = terminal.new_table("", ["claim", "Fig.", "the paper states", "its number", "verdict"], [])

@@ -19,12 +19,12 @@ from spinewise.specs.spec import load
 
 
 def command(args: argparse.Namespace) -> int:
-    """Run every scheme under faults, print the tables, write them and the figure when asked to."""
+    """Run every scheme under faults, print the tables, and write them and the figure if requested."""
     return own_spec(args) if args.spec else whole_study(args)
 
 
 def own_spec(args: argparse.Namespace) -> int:
-    """The faults of a user's own spec."""
+    """Study the faults of a user's own spec."""
     for option in ("faults", "fabrics"):
         if getattr(args, option):
             allowed = "nothing together with a spec, which has its own [[fault]] tables and [topology]"
@@ -50,7 +50,7 @@ def own_spec(args: argparse.Namespace) -> int:
 
 
 def whole_study(args: argparse.Namespace) -> int:
-    """Ten kinds of fault on two fabrics."""
+    """Study ten kinds of fault on two fabrics."""
     plan = Plan.of(
         args.schemes, args.faults, args.fabrics, args.seeds, quick=args.quick, own=load_schemes(args.scheme_file)
     )

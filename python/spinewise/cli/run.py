@@ -20,7 +20,7 @@ from spinewise.specs.spec import load, resolve, set_path, worked_out
 
 
 def command(args: argparse.Namespace) -> int:
-    """Simulate one spec; print its summary; keep its results when asked to."""
+    """Simulate one spec, print its summary, and keep its results if requested."""
     given = load(args.spec, args.set)
     if args.scheme_file:
         given = give(given, load_scheme(args.scheme_file))

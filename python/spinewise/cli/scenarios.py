@@ -36,12 +36,12 @@ def command(args: argparse.Namespace) -> int:
 
 
 def told(one: Scenario) -> dict[str, str]:
-    """A scenario for other programs."""
+    """The record of a scenario for other programs."""
     return {"name": one.name, "about": one.about, "path": str(one.path)}
 
 
 def copy(found: list[Scenario], folder: str) -> None:
-    """Put them all into a new folder.
+    """Copy all into a new folder.
 
     Raises:
         SpecError: it exists, or cannot be written.
@@ -55,7 +55,7 @@ def copy(found: list[Scenario], folder: str) -> None:
 
 
 def show(found: list[Scenario]) -> None:
-    """One line each."""
+    """Print one line for each."""
     table = terminal.new_table("", ["name", "what it is"], [])
     for one in found:
         table.line(one.name, one.about)

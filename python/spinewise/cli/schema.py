@@ -9,7 +9,7 @@ from spinewise import schemas
 
 
 def command(args: argparse.Namespace) -> int:
-    """Print a schema, or say where it is installed."""
+    """Print a schema, or its installed path."""
     found = schemas.path(args.kind)
     if args.path:
         print(found)

@@ -1,4 +1,4 @@
-"""Standard output and standard error, whatever they are: closed, full, gone, or of another character set."""
+"""Standard output and standard error in any state: closed, full, gone, or with another character set."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from spinewise.errors import SpecError
 
 
 def prepare() -> None:
-    """Make sure that there is something behind both.
+    """Make sure that standard output and standard error exist.
 
-    Behind a descriptor that is closed comes the null device: else the next file that is opened would get its number,
-    and with it what is printed.
+    A closed descriptor is replaced with the null device: otherwise the next file opened would get its number,
+    and all output with it.
     """
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
             with suppress(OSError):
-                # The lowest free number is taken.
+                # This takes the lowest free number.
                 os.open(os.devnull, os.O_RDWR)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
     if sys.stdout is None:
         sys.stdout = Output(open(os.devnull, "wb"), errors="backslashreplace")  # noqa: SIM115
         complain("spinewise: note: standard output is closed: nothing is printed")
-    # Names of files may be no UTF-8, and terminals may have other characters.
+    # Names of files may not be UTF-8, and terminals may use other character sets.
     if type(sys.stderr) is io.TextIOWrapper:
         sys.stderr.reconfigure(errors="backslashreplace")
     if type(sys.stdout) is io.TextIOWrapper:
@@ -43,9 +43,9 @@ def prepare() -> None:
 
 
 class Output(io.TextIOWrapper):
-    """Standard output that says what is wrong with it.
+    """Standard output that reports its errors.
 
-    That its reader has gone, as after `| head`, is no error of ours, and stays a `BrokenPipeError`.
+    A reader that has gone, as after `| head`, is not an error here, and remains a `BrokenPipeError`.
     """
 
     def write(self, text: str) -> int:
@@ -54,14 +54,14 @@ class Output(io.TextIOWrapper):
             return super().write(text)
 
     def flush(self) -> None:
-        """Bring out what was printed."""
+        """Flush the output."""
         with said():
             super().flush()
 
 
 @contextmanager
 def said() -> Iterator[None]:
-    """Say what the system refused."""
+    """Report an error of the system."""
     try:
         yield
     except BrokenPipeError:
@@ -75,13 +75,13 @@ def said() -> Iterator[None]:
 
 
 def complain(text: str) -> None:
-    """Print to standard error; where that cannot be, there is nobody to tell."""
+    """Print to standard error; do nothing if that is impossible."""
     with suppress(OSError, ValueError):
         print(text.encode("utf-8", "backslashreplace").decode(), file=sys.stderr, flush=True)
 
 
 def silence() -> None:
-    """Send the rest of standard output nowhere: Python flushes it once more in the end."""
+    """Discard the rest of standard output: Python flushes it once more at the end."""
     with suppress(OSError, ValueError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())

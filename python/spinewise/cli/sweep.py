@@ -24,7 +24,7 @@ EXIT_LEFT = 3
 
 
 def command(args: argparse.Namespace) -> int:
-    """Make the runs of a study that the store lacks, and say what all of them come to."""
+    """Make the runs of a study that the store lacks, and report the results of all."""
     start = time.monotonic()
     own = load_schemes(args.scheme_file)
     study = Study.of(file.read(args.study, args.set, args.until_ci, own))
@@ -56,6 +56,6 @@ def command(args: argparse.Namespace) -> int:
 
 
 def announce(study: Study, found: Estimate, jobs: int) -> None:
-    """Say on standard error what a study will come to."""
+    """Announce on standard error the size and the time of a study."""
     clock = None if found.seconds is None else units.clock(found.seconds / jobs)
     say(f"{study.name}: {announced(found, jobs, clock)}")

@@ -16,7 +16,7 @@ from spinewise.specs.spec import load, worked_out
 
 
 def command(args: argparse.Namespace) -> int:
-    """Check a spec, and say what it would run and what that comes to."""
+    """Check a spec, and report what it would run and the cost."""
     plain = load(args.spec, args.set)
     if args.scheme_file:
         plain = give(plain, load_scheme(args.scheme_file))

@@ -99,7 +99,7 @@ def follow(folder: str, patterns: list[str], destination: str | None, *, rerouti
 def tell(
     records: Sequence[Mapping[str, object]], table: RenderableType, lines: list[str], destination: str | None
 ) -> None:
-    """Show a table, or give JSON and say the verdicts beside it."""
+    """Show a table, or print JSON and report the verdicts on standard error."""
     if destination == "-":
         print_json(records)
         for line in lines:
@@ -112,7 +112,7 @@ def tell(
 
 
 def places(folder: str | None, destination: str | None) -> tuple[str, str | None]:
-    """The folder of the cases and where JSON goes; ``--json DIR`` means JSON of DIR on standard output."""
+    """The folder of the cases and the destination of JSON; ``--json DIR`` means JSON of DIR on standard output."""
     if folder is None and destination not in (None, "-") and Path(destination).is_dir():
         return destination, "-"
     if folder is None:

@@ -1,4 +1,4 @@
-"""What `compare` says first: which scheme is best at what, how surely, and what differs in its runs."""
+"""The first part of the output of `compare`: which scheme is best at what, how certain that is, and what differs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEADING = "Which is best, and what goes with it"
 
 
 def answers(comparison: Comparison) -> RenderableType:
-    """The verdicts, load by load; nothing where there is nothing to compare."""
+    """The verdicts, load by load; empty if there is nothing to compare."""
     if len(comparison.labels) < 2:
         return Group()
     parts: list[RenderableType] = [Text(HEADING, style="bold"), Text("")]
@@ -35,7 +35,7 @@ def indented(text: str, by: int) -> Padding:
 
 
 def lines(comparison: Comparison, found: Verdict) -> list[str]:
-    """A verdict in words: the answer, who ties, and what differs."""
+    """A verdict in words: the answer, the ties, and the differences."""
     asked = found.question
     what = asked.words if asked.entry is None else f"{asked.entry}, {asked.words}"
     if found.best is None:
@@ -51,7 +51,7 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
 
 
 def nothing_ended(found: Verdict) -> str:
-    """Why no scheme has a value: a job is done when all its rounds are, a trace when all its operations are."""
+    """The reason why no scheme has a value: a job needs all its rounds, and a trace all its operations."""
     unit = found.question.unit
     return {
         "flow": "no flow has finished",
@@ -61,7 +61,7 @@ def nothing_ended(found: Verdict) -> str:
 
 
 def tied(comparison: Comparison, found: Verdict) -> list[str]:
-    """Who is not told apart from the best; apart from these, who is behind a scheme that is told apart."""
+    """The schemes indistinguishable from the best, and those among them that are behind a distinguishable scheme."""
     if len(comparison.seeds) < FEWEST_SEEDS and len(found.judged) > 1:
         return ["one seed cannot tell schemes apart"]
     if not found.ties:
@@ -78,7 +78,7 @@ def tied(comparison: Comparison, found: Verdict) -> list[str]:
 
 
 def two_tests(found: Verdict) -> list[str]:
-    """That the interval of the difference says something else than the test by which schemes are told apart."""
+    """A note, if the confidence interval and the significance test disagree."""
     change, sure = found.against, found.other in found.beats
     if found.other is None or change.n < stats.FEWEST_PAIRS or change.excludes_zero == sure:
         return []
@@ -93,7 +93,7 @@ def two_tests(found: Verdict) -> list[str]:
 
 
 def first_on(comparison: Comparison, found: Verdict) -> str:
-    """On how many seeds the best was first, of those on which all that are judged have a value."""
+    """The number of seeds on which the best was first, of those on which all judged schemes have a value."""
     if found.seeds == len(comparison.seeds):
         return f"first on {found.first_on} of {units.counted(found.seeds, 'seed')}"
     these = units.counted(found.seeds, "seed")
@@ -101,13 +101,13 @@ def first_on(comparison: Comparison, found: Verdict) -> str:
 
 
 def not_judged(found: Verdict) -> list[str]:
-    """Schemes whose means tell of the flows, rounds or seeds that were lucky alone."""
+    """Schemes that are not judged, because only lucky flows, rounds or seeds contribute to their means."""
     told = ", ".join(f"{label} ({why})" for label, why in found.aside.items())
     return [f"not judged: {told}"] if told else []
 
 
 def left_open(comparison: Comparison, found: Verdict) -> list[str]:
-    """How many flows or rounds the best one has left unfinished, and the others: those are in no mean."""
+    """The flows or rounds that the best scheme and the others left unfinished, and that no mean includes."""
     asked = found.question
 
     def count(label: str) -> int:
@@ -125,7 +125,7 @@ def left_open(comparison: Comparison, found: Verdict) -> list[str]:
 
 
 def rest_left(others: dict[str, int]) -> str:
-    """How many the other schemes have left unfinished, from the fewest to the most."""
+    """The numbers that the other schemes left unfinished, from the fewest to the most."""
     fewest, most = min(others, key=others.__getitem__), max(others, key=others.__getitem__)
     if others[fewest] == others[most]:
         return f"{fewest if len(others) == 1 else 'each of the others'} {others[most] or 'none'}"
@@ -133,7 +133,7 @@ def rest_left(others: dict[str, int]) -> str:
 
 
 def spread(found: Verdict) -> str:
-    """How far the last is behind the first of schemes that are alike."""
+    """How far the last of several similar schemes is behind the first."""
     behind = found.worst[1].mean if found.worst else 0.0
     return f", the last {units.percent(behind, 2)} above" if behind > 0.0 else ""
 
@@ -152,17 +152,17 @@ def answer(comparison: Comparison, found: Verdict) -> str:
 
 
 def as_sure(found: Verdict, label: str, change: stats.Interval) -> str:
-    """A difference between the best and another scheme, in brackets where the best is not surely less."""
+    """A difference between the best and another scheme, in brackets if the best is not surely lower."""
     return bracketed(change, sure=label in found.beats)
 
 
 def told(what: str, reasons: list[Reason]) -> list[str]:
-    """Reasons one to a line, behind a word."""
+    """Reasons one to a line, after a word."""
     return [f"{what + ':' if number == 0 else ' ' * len(what) + ' '} {one.text}" for number, one in enumerate(reasons)]
 
 
 def unexplained(comparison: Comparison, found: Verdict) -> list[str]:
-    """That nothing is seen to differ, where it is so; of a difference that may be chance nothing is said."""
+    """A note that no fact differs, if that is so; a difference that may be chance is not mentioned."""
     sure = found.other in found.beats or len(comparison.seeds) < FEWEST_SEEDS
     if found.why or found.price or found.alike or found.other is None or not sure:
         return []
@@ -171,7 +171,7 @@ def unexplained(comparison: Comparison, found: Verdict) -> list[str]:
 
 
 def how_told(comparison: Comparison) -> str | None:
-    """How verdicts are found."""
+    """A note on how verdicts are found."""
     schemes = len(comparison.labels)
     if schemes < 2:
         return None

@@ -20,7 +20,7 @@ from spinewise.measures.summary import ALL, ClassSummary, EntrySummary, Summary
 from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 
-# What `compare` keeps of every size class, as paths below ClassSummary; any percentile may stand there.
+# The values that `compare` keeps of every size class, as paths below ClassSummary; any percentile is possible.
 METRICS = {
     "mean FCT": "fct_s.mean",
     "p99 FCT": "fct_s.p99",
@@ -30,7 +30,7 @@ METRICS = {
 
 
 JOB_NUMBERS = tuple(one.name for one in fields(Job) if one.type in ("float", "int"))
-"""What can be asked of the rounds of a traffic entry."""
+"""The numbers of the rounds of a traffic entry that can be queried."""
 
 
 @dataclass(frozen=True)
@@ -39,19 +39,19 @@ class Cell:
 
     Attributes:
         label: the variant's label.
-        load: the load it was given, or None when the spec's own was kept.
+        load: the given load, or None if the spec's own was kept.
         seed: the seed of traffic and hashing.
-        summary: what the run came to.
+        summary: the summary of the run.
         outcome_hash: the engine's hash of everything that happened.
         traffic_hash: the engine's hash of the offered traffic.
-        wall_seconds: how long it took.
-        packet_hops: how many packets crossed how many links.
-        curves: how completion times are spread, by traffic entry; "all" is all traffic.
-        folder: where its results are kept, below the folder of the comparison; None if they are not.
-        jobs: of each traffic entry with rounds (collective operations, requests, incasts) what they come to.
-        min_rto_s: the least retransmission timeout of its transport; None where it has none.
-        transport: the kind of its transport; empty where it was not kept.
-        ended_s: of each traffic entry of kind "dag" when all its operations had ended, from the start of the run; NaN
+        wall_seconds: its wall time.
+        packet_hops: packets times links crossed.
+        curves: distributions of completion times by traffic entry; "all" is all traffic.
+        folder: the folder of its results, below that of the comparison; None if they are not kept.
+        jobs: the results of each traffic entry with rounds (collective operations, requests, incasts).
+        min_rto_s: the minimum retransmission timeout of its transport; None if it has none.
+        transport: the kind of its transport; empty if it was not kept.
+        ended_s: when all operations of each traffic entry of kind "dag" had ended, from the start of the run; NaN
             if some had not.
     """
 
@@ -81,11 +81,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Skipped:
-    """A variant that takes no part, for its scheme cannot serve the fabric.
+    """A variant that does not take part, because its scheme cannot serve the fabric.
 
     Attributes:
         label: the variant's label.
-        reason: what the scheme would need, or what it cannot do here.
+        reason: what the scheme needs, or cannot do here.
     """
 
     label: str
@@ -93,10 +93,10 @@ class Skipped:
 
 
 def attribute(summary: ClassSummary, path: str) -> float:
-    """The number that a path such as ``fct_s.p99``, ``slowdown.p98`` or ``unfinished`` names.
+    """The number at a path such as ``fct_s.p99``, ``slowdown.p98`` or ``unfinished``.
 
     Raises:
-        KeyError: it names none, or one that the file from which the summary was read does not have.
+        KeyError: there is no such number, or the file of the summary does not have it.
     """
     quantity, dot, name = path.partition(".")
     try:
@@ -110,7 +110,7 @@ def attribute(summary: ClassSummary, path: str) -> float:
 
 
 def beside_first(own: stats.Interval, against: stats.Interval) -> dict[str, object]:
-    """A mean with its interval, and the difference to the first scheme, as records have them."""
+    """A mean with its interval, and the difference from the first scheme, as in records."""
     return {
         "mean": own.mean,
         "ci95_half": own.half,
@@ -121,7 +121,7 @@ def beside_first(own: stats.Interval, against: stats.Interval) -> dict[str, obje
 
 
 def job_value(entry: str, metric: str) -> Callable[[Cell], float]:
-    """Finds a number of the rounds of a traffic entry in a run; see `job_number`."""
+    """A function that finds a number of the rounds of a traffic entry in a run; see `job_number`."""
     return partial(job_number, entry, metric)
 
 
@@ -139,7 +139,7 @@ def job_number(entry: str, metric: str, cell: Cell) -> float:
 
 
 def ended_value(entry: str) -> Callable[[Cell], float]:
-    """Finds when all operations of a traffic entry of kind "dag" had ended in a run, in seconds."""
+    """A function that finds when all operations of an entry of kind "dag" had ended in a run, in seconds."""
     return partial(ended, entry)
 
 
@@ -153,13 +153,13 @@ class Comparison:
     """All runs of a comparison, and what follows from them.
 
     Attributes:
-        spec: of the first run, resolved.
-        variants: those that take part; the first that takes part is the baseline.
+        spec: the resolved spec of the first run.
+        variants: the variants that take part; the first is the baseline.
         loads: offered loads, or None for the spec's own.
         seeds: seeds of each variant and load.
         cells: one per run.
         skipped: variants that cannot serve the fabric, and why.
-        given: the spec from which all variants are made; None where it was not kept.
+        given: the spec from which all variants are made; None if it was not kept.
     """
 
     spec: Spec
@@ -186,22 +186,22 @@ class Comparison:
 
     @property
     def entries(self) -> list[str]:
-        """Names of the traffic entries whose flows complete, in order; constant-rate UDP is none."""
+        """Names of the traffic entries whose flows complete, in order; constant-rate UDP is not one."""
         return [found.name for found in self.cells[0].summary.asked]
 
     @property
     def mixed(self) -> bool:
-        """Whether the classes of all traffic throw the flows of several entries together."""
+        """Whether the classes of all traffic mix the flows of several entries."""
         return self.cells[0].summary.mixed
 
     def scopes(self, by: By = "auto") -> list[str | None]:
-        """Whose flows to tell of, one after the other: names of traffic entries; None stands for all traffic."""
+        """The groups of flows to report, in order: names of traffic entries; None means all traffic."""
         if not self.entries or by == "class" or (by == "auto" and not self.mixed):
             return [None]
         return [*self.entries, *([None] if by == "both" else [])]
 
     def classes_of(self, entry: str | None = None) -> list[str]:
-        """Size classes that have flows, "all" last; only "all" where no more than one has."""
+        """Size classes that have flows, "all" last; only "all" if no more than one has."""
         summaries = [cell.summary for cell in self.cells]
         found = summaries[0].classes if entry is None else summaries[0].entry(entry).classes
         full = [one.name for one in found if any(each.of(one.name, entry).flows for each in summaries)]
@@ -222,13 +222,13 @@ class Comparison:
         return [self._by_key[label, load, seed] for seed in self.seeds]
 
     def over(self, label: str, load: float | None, value: Callable[[Cell], float]) -> stats.Interval:
-        """Mean over seeds of what `value` finds in each run, with its 95 % interval."""
+        """The mean over seeds of `value` in each run, with its 95 % interval."""
         return stats.t_interval([value(cell) for cell in self.at(label, load)])
 
     def against(
         self, label: str, load: float | None, value: Callable[[Cell], float], other: str | None = None
     ) -> stats.Interval:
-        """Paired difference of what `value` finds, to the first scheme or `other`, as a fraction of that one's mean."""
+        """The paired difference of `value` from the first scheme or `other`, as a fraction of that one's mean."""
         baseline = [value(cell) for cell in self.at(other or self.labels[0], load)]
         return stats.relative_difference([value(cell) for cell in self.at(label, load)], baseline)
 
@@ -247,7 +247,7 @@ class Comparison:
     def difference(
         self, label: str, load: float | None, size_class: str, metric: str, entry: str | None = None
     ) -> stats.Interval:
-        """Paired difference to the first scheme, as a fraction of the first scheme's mean."""
+        """The paired difference from the first scheme, as a fraction of the first scheme's mean."""
         return self.against(label, load, lambda cell: cell.value(size_class, metric, entry))
 
     def unfinished(self, label: str, load: float | None, size_class: str = ALL, entry: str | None = None) -> int:
@@ -267,7 +267,7 @@ class Comparison:
         return self.over(label, load, job_value(entry, metric))
 
     def job_difference(self, label: str, load: float | None, entry: str, metric: str) -> stats.Interval:
-        """Paired difference of it to the first scheme, as a fraction of that one's mean."""
+        """The paired difference of it from the first scheme, as a fraction of that one's mean."""
         return self.against(label, load, job_value(entry, metric))
 
     @property
@@ -281,7 +281,7 @@ class Comparison:
         return [entry for entry in self.entries if all(entry in cell.ended_s for cell in self.cells)]
 
     def facts(self, label: str, load: float | None = None) -> Facts:
-        """What happened under a scheme besides completion times: means over seeds, and the names met most often."""
+        """The facts under a scheme besides completion times: means over seeds, and the most frequent names."""
         return mean_facts([cell.summary.facts for cell in self.at(label, load)])
 
     def fact(self, label: str, load: float | None, name: str) -> stats.Interval:
@@ -312,7 +312,7 @@ class Comparison:
     def rows(self) -> list[dict[str, object]]:
         """The comparison as one record per load, scheme, traffic entry, size class and metric.
 
-        With several entries all traffic together is one more, called "all".
+        With several entries, all traffic together is one more, called "all".
         """
         return [
             self.row(load, label, size_class, metric, entry)
@@ -331,7 +331,7 @@ class Comparison:
         """The traffic entry of this name in the first run.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such entry.
         """
         return self.cells[0].summary.entry(name)
 
@@ -381,7 +381,7 @@ class Comparison:
         )
 
     def html_cells(self, label: str, load: float | None, metric: str, entry: str | None) -> tuple[str, str]:
-        """A mean with half its interval, and the difference to the first scheme."""
+        """A mean with half its interval, and the difference from the first scheme."""
         own, against = (each(label, load, ALL, metric, entry) for each in (self.interval, self.difference))
         half = f" ±{units.duration(own.half, 2)}" if math.isfinite(own.half) else ""
         known = label != self.labels[0] and math.isfinite(against.mean)

@@ -1,4 +1,4 @@
-"""The columns of the tables that a comparison leaves, each with its type, unit and meaning."""
+"""The columns of the tables that a comparison writes, each with its type, unit and meaning."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ OF_RUN = (
     real("load", "its load; null: the load of the spec"),
     Column("seed", "uint64", "", "its seed"),
 )
-"""Which run a row is of."""
+"""The columns that identify a run."""
 
 CELLS = (
     *OF_RUN,
     *TIMES,
-    # Here queues have no unit in their names.
+    # Names of queues have no unit here.
     *(replace(one, name=one.name.removesuffix("_bytes")) if "_queue_" in one.name else one for one in FACTS),
 )
-"""Of `cells.parquet`."""
+"""The columns of `cells.parquet`."""
 
 CURVES = (
     *OF_RUN,
@@ -39,4 +39,4 @@ CURVES = (
     Column("size_p50", NUMBERS, "", f"median of their slowdowns; NaN for fewer than {FEWEST['p50']} flows"),
     Column("size_p99", NUMBERS, "", f"99th percentile of their slowdowns; NaN for fewer than {FEWEST['p99']} flows"),
 )  # fmt: skip
-"""Of `curves.parquet`."""
+"""The columns of `curves.parquet`."""

@@ -1,4 +1,4 @@
-"""Figures of a comparison: against load, or a bar a scheme where no loads were asked for; spreads; jobs."""
+"""Figures of a comparison: against load, or a bar a scheme without requested loads; distributions; jobs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Scope = str | None
 
 
 def figures(comparison: Comparison, by: By = "auto") -> dict[str, Figure]:
-    """Every figure that this comparison has something for, by the name of its file."""
+    """Every figure for which this comparison has data, by the name of its file."""
     made = {}
     for name, kind in kinds(by).items():
         with suppress(UnfitError):
@@ -38,7 +38,7 @@ def figures(comparison: Comparison, by: By = "auto") -> dict[str, Figure]:
 
 
 def kinds(by: By = "auto") -> dict[str, Kind[Comparison]]:
-    """The figures of a comparison; `by` says whose flows."""
+    """The figures of a comparison; `by` groups the flows."""
     return by_name(
         [
             Kind("fct", "completion time of every scheme, mean and 99th percentile",
@@ -56,7 +56,7 @@ JOB_METRICS = {"mean_s": "mean time of a round", "busbw_gbyte_per_s": "bus bandw
 
 
 def jobs(comparison: Comparison) -> Figure:
-    """How long the rounds of each entry took, and how well they used the links, at the last load."""
+    """Draw the times of each entry's rounds, and their use of the links, at the last load."""
     entries = comparison.with_jobs
     if not entries:
         raise UnfitError("needs traffic in rounds: all_reduce, all_to_all, rpc, incast or permutation")
@@ -65,7 +65,7 @@ def jobs(comparison: Comparison) -> Figure:
 
 
 def job_panel(comparison: Comparison, entry: str, metric: str) -> bars.Panel:
-    """One number of the rounds of an entry, a bar a scheme."""
+    """One number of the rounds of an entry, with a bar for each scheme."""
     load = comparison.loads[-1]
     found = {scheme: comparison.job(scheme, load, entry, metric) for scheme in comparison.labels}
     unit, size = units.time_unit([one.mean for one in found.values()]) if metric == "mean_s" else ("GB/s", 1.0)
@@ -90,7 +90,7 @@ def size(comparison: Comparison, by: By) -> Figure:
 
 
 def at_last(comparison: Comparison) -> str:
-    """The load that a figure shows, if it shows one."""
+    """The load that a figure shows, if it is one."""
     load = comparison.loads[-1]
     return "" if load is None else f" At load {load:g}."
 
@@ -101,7 +101,7 @@ def scopes(comparison: Comparison, by: By) -> list[tuple[Scope, str]]:
 
 
 def panel_title(entry: Scope, size_class: str, metric: str) -> str:
-    """What a panel shows."""
+    """The title of a panel."""
     words = [entry] if entry is not None else []
     words += [size_class] if size_class != ALL or entry is None else []
     return f"{', '.join(words)}: {TITLES[metric]}"
@@ -115,7 +115,7 @@ def levels(comparison: Comparison, metrics: Sequence[str], by: By) -> Figure:
         for metric in metrics
         for name in comparison.classes_of(entry)
     ]
-    # The classes of an entry stand side by side; an entry with one class has its metrics side by side.
+    # The classes of an entry are side by side; an entry with one class has its metrics side by side.
     widest = max(len(comparison.classes_of(entry)) for entry in comparison.scopes(by))
     columns = min(max(widest, len(metrics)), MOST_COLUMNS)
     if len(comparison.loads) == 1:
@@ -134,7 +134,7 @@ def unit_of(comparison: Comparison, metric: str, entry: Scope, size_class: str) 
 
 
 def bar_panel(comparison: Comparison, metric: str, entry: Scope, size_class: str) -> bars.Panel:
-    """One metric of one class at the only load, a bar a scheme."""
+    """One metric of one class at the only load, with a bar for each scheme."""
     (load,) = comparison.loads
     label, size = unit_of(comparison, metric, entry, size_class)
     values = {
@@ -194,11 +194,11 @@ def spreads(comparison: Comparison, load: float | None, by: By) -> spread.Rows:
 
 
 INTERVALS = ("bars are 95 % Student-t intervals over {seeds}", "one seed: no intervals")
-"""What is said of several seeds, and of one, where intervals are drawn."""
+"""The text about intervals, for several seeds and for one."""
 
 
 def caption(comparison: Comparison, by: By) -> str:
-    """What a reader must know about a figure of bars, or of points against load, with their intervals."""
+    """The caption of a figure of bars, or of points against load, with their intervals."""
     several = len(comparison.loads) > 1
     text = head(comparison, *INTERVALS)
     at = " at the last load" if several else ""
@@ -207,14 +207,14 @@ def caption(comparison: Comparison, by: By) -> str:
 
 
 def caption_of_spreads(comparison: Comparison, by: By, where: str = "") -> str:
-    """The same about a figure of means without intervals, at the last load; `where` they are taken."""
+    """The same caption for a figure of means without intervals, at the last load; `where` they are taken."""
     last = comparison.loads[-1:]
     text = f"{head(comparison, f'means over {{seeds}}{where}', 'one seed')}{at_last(comparison)}"
     return f"{text} {flows_of(comparison, by)}{unfinished(comparison, last)}{overload(comparison, last)}"
 
 
 def caption_of_jobs(comparison: Comparison) -> str:
-    """The same about bars of rounds, at the last load."""
+    """The same caption for bars of rounds, at the last load."""
     last = comparison.loads[-1:]
     text = head(comparison, *INTERVALS)
     cells = [cell for scheme in comparison.labels for cell in comparison.at(scheme, last[0])]
@@ -224,14 +224,14 @@ def caption_of_jobs(comparison: Comparison) -> str:
 
 
 def head(comparison: Comparison, of_several: str, of_one: str) -> str:
-    """Which spec, what was done with its seeds, and whether all schemes saw the same traffic."""
+    """The spec, the treatment of its seeds, and whether all schemes saw the same traffic."""
     seeds = of_several.format(seeds=f"{len(comparison.seeds)} seeds") if len(comparison.seeds) > 1 else of_one
     traffic = "the same traffic for every scheme." if comparison.paired else "schemes saw DIFFERENT traffic."
     return f"{comparison.spec.get('name', 'run')}: {seeds}, {traffic}"
 
 
 def flows_of(comparison: Comparison, by: By, at: str = "") -> str:
-    """How many flows the numbers rest on."""
+    """The number of flows behind the numbers."""
     counts = [
         (panel_title(entry, name, "fct_s.mean").partition(":")[0], comparison.flows(comparison.loads[-1], name, entry))
         for entry, name in scopes(comparison, by)
@@ -240,12 +240,12 @@ def flows_of(comparison: Comparison, by: By, at: str = "") -> str:
 
 
 def unfinished(comparison: Comparison, loads: Sequence[float | None], mark: str = "") -> str:
-    """How many flows are left out at some loads, and how a figure marks that."""
+    """The number of flows left out at some loads, and how a figure marks that."""
     lost = sum(comparison.unfinished(scheme, load) for scheme in comparison.labels for load in loads)
     return f" Left out: {units.counted(lost, 'flow')} that did not finish{mark}." if lost else ""
 
 
 def overload(comparison: Comparison, loads: Sequence[float | None], mark: str = "") -> str:
-    """That some loads are overloads, and how a figure marks them."""
+    """A note that some loads are overloads, and how a figure marks them."""
     over = any(map(comparison.overloaded, loads))
     return f" OVERLOADED{mark}: the results depend on how long the run lasts." if over else ""

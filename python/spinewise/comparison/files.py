@@ -1,4 +1,4 @@
-"""What `compare --out` writes: table, cells, record and figures."""
+"""The files that `compare --out` writes: table, cells, record and figures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def write(comparison: Comparison, folder: str | Path, *, force: bool = False) ->
 
 
 def write_files(comparison: Comparison, target: Path, by: By = "auto") -> None:
-    """Write the files into an existing folder; the tables tell of the flows of `by`."""
+    """Write the files into an existing folder; `by` selects the flows in the tables."""
     for variant in comparison.variants:
         copies.write_of(variant.apply({}), target)
     write_json(target / "compare.json", record(comparison))
@@ -70,7 +70,7 @@ def record(comparison: Comparison) -> dict[str, object]:
 
 
 def cell_record(cell: Cell) -> dict[str, object]:
-    """One run: what identifies it and what it came to."""
+    """One run: its identity and its results."""
     return {
         "scheme": cell.label,
         "load": cell.load,
@@ -110,7 +110,7 @@ def job_rows(comparison: Comparison) -> list[dict[str, object]]:
 
 
 def verdict_record(found: Verdict) -> dict[str, object]:
-    """An answer: which scheme is best at what, how surely, and what else differs."""
+    """An answer: which scheme is best at what, how certain that is, and what else differs."""
     return {
         "load": found.load,
         "entry": ALL if found.question.entry is None else found.question.entry,
@@ -137,7 +137,7 @@ def verdict_record(found: Verdict) -> dict[str, object]:
 
 
 def write_cells(comparison: Comparison, path: Path) -> None:
-    """One row per run, traffic entry and size class, for further analysis; each has what happened in the run."""
+    """Write one row per run, traffic entry and size class, for further analysis, with the facts of the run."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -146,7 +146,7 @@ def write_cells(comparison: Comparison, path: Path) -> None:
 
 
 def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, object]]:
-    """The rows of one run: a traffic entry called "all" is all traffic."""
+    """The rows of one run; a traffic entry called "all" is all traffic."""
     return [
         {
             "scheme": cell.label,

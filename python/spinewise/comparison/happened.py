@@ -1,4 +1,4 @@
-"""The table of what happened besides completion times: one row per load and scheme."""
+"""The table of facts besides completion times: one row per load and scheme."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Column:
 
 
 def happened_table(comparison: Comparison) -> Grid:
-    """What happened under each scheme, means over seeds; what is not known has no column, or a dash."""
+    """The table of what happened under each scheme, as means over seeds; an unknown value has no column, or a dash."""
     rows = [(load, label) for load in comparison.loads for label in comparison.labels]
     found = {row: comparison.facts(row[1], row[0]) for row in rows}
     columns = [one for one in COLUMNS if worth(one, list(found.values()))]
@@ -47,7 +47,7 @@ def happened_table(comparison: Comparison) -> Grid:
 
 
 def worth(column: Column, found: Sequence[Facts]) -> bool:
-    """Whether a column says anything."""
+    """Whether a column has anything to show."""
     known = [column.number(one) for one in found]
     return any(math.isfinite(value) and (value != 0.0 or column.even_if_zero) for value in known)
 
@@ -107,6 +107,6 @@ LEGEND = {
 
 
 def legend(table: Grid) -> str:
-    """What the headers of a table mean; nothing where all speak for themselves."""
+    """The meanings of a table's headers; empty if all are self-explanatory."""
     told = "; ".join(f"{head}: {text}" for head, text in LEGEND.items() if head in table.right)
     return f"{told}." if told else ""

@@ -1,4 +1,4 @@
-"""A comparison read back from its folder, and the table of how completion times are spread."""
+"""A comparison read back from its folder, and the table of the distributions of completion times."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Key = tuple[str, float | None, int]
 
 
 def write_curves(comparison: Comparison, path: Path) -> None:
-    """One row per run and traffic entry: distributions at fixed shares of flows, and percentiles by flow size."""
+    """Write one row per run and traffic entry: distributions at fixed shares of flows, and percentiles by flow size."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
     from pyarrow import parquet  # noqa: PLC0415
 
@@ -47,7 +47,7 @@ def write_curves(comparison: Comparison, path: Path) -> None:
 
 
 def read_curves(path: Path) -> dict[Key, dict[str, Curves]]:
-    """By run and traffic entry; empty where an older comparison has none."""
+    """Read the curves by run and traffic entry; empty if an older comparison has none."""
     from pyarrow import parquet  # noqa: PLC0415
 
     if not path.exists():
@@ -64,7 +64,7 @@ def read_curves(path: Path) -> dict[Key, dict[str, Curves]]:
 
 
 class VariantRecord(TypedDict):
-    """A scheme and what was set."""
+    """A scheme and its settings."""
 
     label: str
     name: str
@@ -97,7 +97,7 @@ class SkippedRecord(TypedDict):
 
 
 class CompareRecord(TypedDict):
-    """compare.json, as far as it is read."""
+    """The parts of compare.json that are read."""
 
     spec_of_first_cell: Spec
     given: NotRequired[Spec | None]
@@ -113,7 +113,7 @@ def read_comparison(folder: str | Path) -> Comparison:
     """The comparison that `compare --out` or `sw.write` kept in `folder`.
 
     Raises:
-        SpecError: it is not such a folder, of another format, or was changed.
+        SpecError: it is not such a folder, has another format, or was changed.
     """
     folder = Path(folder)
     file = folder / formats.COMPARE.record
@@ -129,7 +129,7 @@ def read_comparison(folder: str | Path) -> Comparison:
 
 
 def comparison_of(record: CompareRecord, curves: dict[Key, dict[str, Curves]]) -> Comparison:
-    """From what compare.json holds."""
+    """Build a comparison from the contents of compare.json."""
     variants = [
         Variant(one["label"], one["name"], tuple((key, value) for key, value in one["settings"]))
         for one in record.get("variants") or [VariantRecord(label=x, name=x, settings=[]) for x in record["schemes"]]

@@ -1,4 +1,4 @@
-"""What a comparison reads off a run."""
+"""The values that a comparison takes from a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spinewise.sweeps.measures import Measure
 
 @dataclass(frozen=True)
 class Measured:
-    """What a comparison keeps of a run, besides what is kept of every run; see `spinewise.comparison.cells.Cell`."""
+    """The values that a comparison keeps of each of its runs; see `spinewise.comparison.cells.Cell`."""
 
     summary: Summary
     curves: dict[str, Curves]
@@ -27,7 +27,7 @@ class Measured:
 
 
 def measure(spec: Spec, result: Result) -> Measured:
-    """What a comparison keeps of a run."""
+    """Extract the values that a comparison keeps of a run."""
     ended = ended_s(spec, result.report)
     return Measured(result.summary(), curves_of(result), jobs_of(result), min_rto_s(spec), ended, kind_of(spec))
 
@@ -36,20 +36,20 @@ MEASURE = Measure("comparison", Measured, measure)
 
 
 def jobs_of(result: Result) -> dict[str, Job]:
-    """What the rounds of each traffic entry come to, without the steps of single ones."""
+    """The results of the rounds of each traffic entry, without the steps of single ones."""
     return {
         job.name: replace(job, slowest=job.slowest and replace(job.slowest, steps=())) for job in result.rounds.jobs
     }
 
 
 def curves_of(result: Result) -> dict[str, Curves]:
-    """How the completion times of each traffic entry, and of all traffic, are spread."""
+    """The distributions of the completion times of each traffic entry, and of all traffic."""
     entries = [entry.name for entry in entries_of(result.spec)]
     return {ALL: Curves.of(result.flows)} | {name: Curves.of(result.flows, n) for n, name in enumerate(entries)}
 
 
 def min_rto_s(spec: Spec) -> float | None:
-    """The least retransmission timeout of a resolved spec; None where it has none."""
+    """The minimum retransmission timeout of a resolved spec; None if it has none."""
     return min((seconds for _, seconds, _ in timeouts_of(spec.get("transport") or {}) if seconds > 0.0), default=None)
 
 

@@ -46,7 +46,7 @@ def compare(
 ) -> Comparison:
     """Run every scheme at every load and seed, on the same traffic, and compare them.
 
-    What is not given is taken from the spec's [compare] table (schemes, loads, seeds). Schemes that cannot serve the
+    Missing arguments are taken from the spec's [compare] table (schemes, loads, seeds). Schemes that cannot serve the
     fabric are left out, and named with the reason in the result.
 
     Args:
@@ -54,9 +54,9 @@ def compare(
         schemes: variants as in ``--schemes`` (see `spinewise.specs.variants`), and classes of schemes written in
             Python; the first is the baseline.
         loads: set on every traffic entry that has a load; None keeps the spec's own. A variant that sets one wins.
-        seeds: how many, counted up from the spec's seed, or which ones.
+        seeds: the number of seeds, counted up from the spec's seed, or a list of seeds.
         jobs: runs at once; one per core when None.
-        monitor: told about progress.
+        monitor: notified of progress.
         store: a folder that keeps every run as it ends; runs that it has are not made again. See `spinewise.sweeps`.
     """
     check_monitor(monitor)
@@ -83,9 +83,9 @@ def run(
     monitor: Monitor | None = None,
     folder: Path | None = None,
 ) -> list[Cell]:
-    """Make the runs that the ledger lacks; what a comparison keeps of each case, in their order.
+    """Make the runs that the ledger lacks, and return the cell of each case, in their order.
 
-    With `folder` every run is made, and its results are written into a folder of their own below it.
+    With `folder`, every run is made, and its results are written into a folder of its own below it.
     """
     tasks = [
         Task(
@@ -102,7 +102,7 @@ def run(
 
 
 def cell(key: Key, task: Task, swept: Swept) -> Cell:
-    """What a comparison keeps of a run."""
+    """Build the cell of a run."""
     label, load, seed = key
     measured, headline = swept.value(task, MEASURE), swept.headline(task)
     return Cell(
@@ -124,10 +124,10 @@ def cell(key: Key, task: Task, swept: Swept) -> Cell:
 
 
 def run_name(key: Key) -> str:
-    """A name for the folder of a run that is safe everywhere, and no two runs share."""
+    """A name for the folder of a run that is valid everywhere, and unique."""
     label, load, seed = key
     words = re.sub(r"[^A-Za-z0-9._-]+", "-", label).strip(".-")[:40] or "scheme"
-    # What was replaced or cut may have been all that told two labels apart.
+    # The replaced or cut part may have been the only difference between two labels.
     mark = "" if words == label else f"-{hashlib.sha256(label.encode()).hexdigest()[:8]}"
     at = "" if load is None else f"-load{load!r}"
     return f"{words}{mark}{at}-seed{seed}"
@@ -135,7 +135,7 @@ def run_name(key: Key) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which runs a comparison consists of."""
+    """The runs of a comparison."""
 
     spec: Spec
     variants: list[Variant]
@@ -151,7 +151,7 @@ class Plan:
         seeds: int | Sequence[int] | None,
         own: Sequence[type[Scheme]] = (),
     ) -> Plan:
-        """From the caller's wishes, with the spec's [compare] table behind them.
+        """Build a plan from the caller's arguments, with defaults from the spec's [compare] table.
 
         `own` are schemes written in Python that `schemes` may name; those it does not name come last.
         """
@@ -175,7 +175,7 @@ class Plan:
         )
 
     def served(self) -> tuple[Plan, list[Skipped]]:
-        """The plan without the variants whose scheme cannot serve the fabric, and those.
+        """The plan without the variants whose scheme cannot serve the fabric, and these variants.
 
         Raises:
             SpecError: none is left, or something else is wrong.
@@ -205,18 +205,18 @@ class Plan:
         return cases
 
     def case(self, variant: Variant, load: float | None, seed: int) -> Case[Key]:
-        """One run, resolved and checked. A variant may set what is set for all, and wins, as in a study."""
+        """One run, resolved and checked. A variant may override what is set for all, as in a study."""
         spec = variant.apply(with_load(self.spec, load))
         made = resolved_case((variant.label, load, seed), spec, seed, named(variant, load))
         return made if "facts" in self.spec.get("metrics", {}) else with_facts(made)
 
     def comparison(self, cases: list[Case[Key]], cells: list[Cell], skipped: list[Skipped]) -> Comparison:
-        """The comparison that its runs have come to."""
+        """The comparison from its runs."""
         return Comparison(cases[0].spec, self.variants, self.loads, self.seeds, cells, skipped, self.spec)
 
 
 def with_facts(case: Case[Key]) -> Case[Key]:
-    """The case with what a comparison tells of besides completion times: samples of links, reroutes.
+    """The case with the facts that a comparison reports besides completion times: samples of links, reroutes.
 
     They change no outcome, and cost a little time.
     """
@@ -227,7 +227,7 @@ def with_facts(case: Case[Key]) -> Case[Key]:
 
 
 def told_apart(spec: Spec) -> list[tuple[str, list[str]]]:
-    """What flows are told apart by: names of traffic entries, and of the size classes of each."""
+    """The groups of flows reported separately: names of traffic entries, and the size classes of each."""
     return [(entry.name, [str(one["name"]) for one in entry.size_classes]) for entry in entries_of(spec)]
 
 
@@ -264,7 +264,7 @@ def seed_list(seeds: object, spec: Spec) -> list[int]:
 
 
 def listed(values: object, key: str, allowed: str) -> list[object]:
-    """The items of a list of any kind; a text is none."""
+    """The items of any iterable except text."""
     if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
         raise SpecError(key, shown(values), allowed)
     return list(values)
@@ -290,5 +290,5 @@ def with_load(spec: Spec, load: float | None) -> Spec:
 
 
 def named(variant: Variant, load: float | None) -> str:
-    """What errors call a case."""
+    """The name of a case in errors."""
     return f"scheme {variant.label}" + ("" if load is None else f" at load {load:g}")

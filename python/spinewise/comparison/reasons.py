@@ -1,4 +1,4 @@
-"""What differs between the runs of two schemes besides completion times: facts that may be why one is faster."""
+"""Differences between the runs of two schemes besides completion times: facts that may be why one is faster."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from spinewise.measures.facts import HEADERS
 from spinewise.measures.packets import Packets
 
 LEAST = 0.05
-"""A fact that differs by a smaller share of the greater value is no reason."""
+"""The share of the greater value below which a difference is not a reason."""
 MOST = 3
-"""Reasons told of a verdict."""
+"""The number of reasons shown for a verdict."""
 OF_THE_WHOLE_RUN = ("hottest.queue_p99",)
-"""Facts over all samples of a run, however long nothing was left to do in it."""
+"""Facts over all samples of a run, even after its traffic ended."""
 NOBODY = 0.001
-"""A share of packets, bytes or time that matters to nobody."""
+"""A share of packets, bytes or time that is too small to matter."""
 BURST = 0.25
-"""A share of an interval for which a link is sending, and it counts as used: rounds may be far apart."""
+"""The share of an interval of sending from which a link counts as used: rounds may be far apart."""
 PRICES = ("timeouts", "waited", "out_of_order", "drops", "given_up", "retransmits", "extra")
-"""Facts of which more is a price. Others may be greater only because a run was over sooner."""
+"""Facts of which more is a price. Others may be greater only because a run ended sooner."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Reason:
     Attributes:
         fact: its name.
         mine, other: means over seeds under the two schemes.
-        text: in words, with both numbers.
+        text: the reason in words, with both numbers.
     """
 
     fact: str
@@ -45,14 +45,14 @@ class Reason:
 
 @dataclass(frozen=True)
 class Fact:
-    """A number of which less is better.
+    """A number for which lower is better.
 
     Attributes:
-        name: by which `Reason` has it.
-        words: what it is called.
-        value: finds it in a run.
-        tell: says it with its unit.
-        least: a smaller difference matters to nobody, however sure it is.
+        name: the name in a `Reason`.
+        words: the name in text.
+        value: takes it from a run.
+        tell: formats it with its unit.
+        least: a smaller difference does not matter, however certain it is.
     """
 
     name: str
@@ -75,13 +75,13 @@ def reasons(
 
 
 def incomparable(comparison: Comparison, load: float | None, best: str, other: str) -> set[str]:
-    """Facts that two variants cannot be compared by, or that another one says better."""
+    """Facts by which two variants cannot be compared, or that another fact covers better."""
     cells = [cell for label in (best, other) for cell in comparison.at(label, load)]
     found = {"given_up" if not any(has_trims(cell) for cell in cells) else "drops"}
     # One timeout of 4 ms costs more than ten of 0.1 ms.
     found.add("waited" if len({cell.min_rto_s for cell in cells}) == 1 else "timeouts")
     if len({cell.transport for cell in cells}) > 1:
-        # One that takes packets in any order does not mind it.
+        # A transport that takes packets in any order is not affected.
         found.add("out_of_order")
     return found
 
@@ -92,13 +92,13 @@ def has_trims(cell: Cell) -> bool:
 
 
 def given_up(cell: Cell) -> float:
-    """Packets that found no room: dropped, or trimmed."""
+    """Packets that found no buffer space: dropped, or trimmed."""
     found = cell.summary.facts
     return found.drops + (found.trims if has_trims(cell) else 0.0)
 
 
 def facts(entry: str | None) -> list[Fact]:
-    """All facts, the most telling first."""
+    """All facts, the most significant first."""
     of = "" if entry is None else f" of {entry}"
 
     def packets(cell: Cell) -> Packets:
@@ -145,13 +145,13 @@ def facts(entry: str | None) -> list[Fact]:
 
 
 def busy(cell: Cell) -> float:
-    """How long the hottest link was sending: its share of the run would shrink where a run is longer."""
+    """How long the hottest link was sending: its share of the run would shrink if a run were longer."""
     found = cell.summary.facts
     return found.get("hottest.mean_use") * found.run_s
 
 
 def extra(cell: Cell) -> float:
-    """Share of all bytes made that only a scheme asked for."""
+    """Share of all bytes made that only a scheme required."""
     found, made = cell.summary.facts.overhead_bytes, cell.summary.created_bytes
     return sum(found.get(kind, 0.0) for kind in ("probes", "messages", HEADERS)) / made if made else math.nan
 
@@ -178,13 +178,13 @@ def differing(comparison: Comparison, fact: Fact, load: float | None, best: str,
 
 
 def lasts_alike(comparison: Comparison, load: float | None, best: str, other: str) -> bool:
-    """Whether the runs of two schemes are about as long: else what is a share of them says little."""
+    """Whether the runs of two schemes are about equally long: otherwise shares of them are not comparable."""
     one, two = (comparison.facts(label, load).run_s for label in (best, other))
     return abs(one - two) <= LEAST * max(one, two)
 
 
 def hottest_names(comparison: Comparison, load: float | None, best: str, other: str) -> tuple[str, str]:
-    """Which links are the hottest, in brackets."""
+    """The hottest links, in brackets."""
     links = [comparison.facts(label, load).hottest for label in (best, other)]
     one, two = (f" ({link.name})" if link else "" for link in links)
     return one, two
@@ -202,7 +202,7 @@ def shared_timeouts(comparison: Comparison, load: float | None, counts: list[flo
 
 
 def lost_at_hosts(comparison: Comparison, load: float | None) -> str:
-    """That most is dropped where no scheme has a choice, if it is so under every scheme."""
+    """A note that most packets are dropped where no scheme has a choice, if that is so under every scheme."""
     places = set()
     for label in comparison.labels:
         found = comparison.facts(label, load)
@@ -217,7 +217,7 @@ def lost_at_hosts(comparison: Comparison, load: float | None) -> str:
 
 
 def full_port(comparison: Comparison, entry: str | None, load: float | None) -> Reason | None:
-    """In every run of every scheme packets of an incast were dropped at the port to its receiver."""
+    """A reason, if in every run of every scheme packets of an incast were dropped at the port to its receiver."""
     host = receiver(comparison, entry)
     if host is None:
         return None
@@ -237,7 +237,7 @@ def full_port(comparison: Comparison, entry: str | None, load: float | None) -> 
 
 
 def idle_links(comparison: Comparison, load: float | None) -> Reason | None:
-    """In every run of every scheme links between switches were hardly used; nothing where a warning tells of it."""
+    """A reason, if links between switches were hardly used in any run; None if a warning already says so."""
     cells = [cell for label in comparison.labels for cell in comparison.at(label, load)]
     if any(notice.code == IDLE_FABRIC for cell in cells for notice in cell.summary.warnings):
         return None
@@ -254,7 +254,7 @@ def idle_links(comparison: Comparison, load: float | None) -> Reason | None:
 
 
 def receiver(comparison: Comparison, entry: str | None) -> int | None:
-    """The receiver of an incast; None of other traffic."""
+    """The receiver of an incast; None for other traffic."""
     traffic = comparison.spec.get("traffic") or []
     named = [one for name, one in zip(names(traffic), traffic, strict=True) if entry is None or name == entry]
     host = named[0].get("receiver") if len(named) == 1 and named[0].get("kind") == "incast" else None

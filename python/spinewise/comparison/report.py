@@ -1,4 +1,4 @@
-"""Everything `spinewise compare` prints."""
+"""The output of `spinewise compare`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from spinewise.measures.entries import By
 from spinewise.show.terminal import Grid
 
 GATED = {"all_reduce", "all_to_all", "dag", "rpc"}
-"""Kinds of traffic whose flows wait for each other: what counts is when all are done."""
+"""Kinds of traffic whose flows wait for each other: the time when all are done counts."""
 
 
 def comparison_report(comparison: Comparison, by: By = "auto") -> RenderableType:
-    """First the answers, then completion times, what happened besides, and how to read it all."""
+    """First the answers, then completion times, other facts, and how to read it all."""
     happened = happened_table(comparison)
     told = how_told(comparison)
     return Group(
@@ -31,7 +31,7 @@ def comparison_report(comparison: Comparison, by: By = "auto") -> RenderableType
 
 
 def tables_of(comparison: Comparison, entry: str | None, by: By) -> list[Grid]:
-    """The tables of one traffic entry; where its flows wait for each other, of its rounds instead."""
+    """The tables of one traffic entry, or of its rounds if its flows wait for each other."""
     names = comparison.entries if entry is None and not comparison.mixed else [entry]
     with_ends = [name for name in names if name is not None and name in comparison.with_operations and by != "class"]
     ends = [ended_table(comparison, name) for name in with_ends]

@@ -13,7 +13,7 @@ from spinewise.show.terminal import Grid
 
 
 def rounds_table(comparison: Comparison, entry: str) -> Grid:
-    """A row per load and scheme: times of rounds and bandwidth, each with its difference to the first scheme."""
+    """A row per load and scheme: times of rounds and bandwidth, each with its difference from the first scheme."""
     columns = [
         Column(
             head,
@@ -31,7 +31,7 @@ def rounds_table(comparison: Comparison, entry: str) -> Grid:
 
 
 def shown(comparison: Comparison, entry: str) -> list[tuple[str, str]]:
-    """Headers and numbers: of one round the time, of several the whole too; bandwidth where it is defined."""
+    """Headers and numbers: of one round the time, of several also the total; bandwidth if it is defined."""
     jobs = [cell.jobs[entry] for cell in comparison.cells]
     several = any(job.rounds > 1 for job in jobs)
     times = [("all", "total_s"), ("mean", "mean_s"), ("max", "max_s")] if several else [("time", "mean_s")]

@@ -1,7 +1,7 @@
-"""Kept runs side by side: in what their specs differ, what each came to, and which flows got faster.
+"""Kept runs side by side: the differences of their specs, their results, and which flows got faster.
 
-`compare` repeats schemes over seeds and tells how sure a difference is. Here every run is one: the tables show what
-happened in it, and a difference of a few percent may be chance.
+`compare` repeats schemes over seeds and reports how certain a difference is. Here each run is single: the tables show
+what happened in it, and a difference of a few percent may be chance.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from spinewise.shapes import Spec
 from spinewise.show.terminal import Grid, new_table
 
 UNNAMED = ("name",)
-"""Keys of a spec that change nothing in a run."""
+"""Keys of a spec that do not affect a run."""
 MOST_ENTRIES = 16
-"""Entries of a list that are told of one by one."""
+"""The number of entries of a list that are shown one by one."""
 LONGEST = 48
 """Characters of a value of a key."""
 TIMES: tuple[tuple[str, Callable[[Summary, str], float]], ...] = (
@@ -65,7 +65,7 @@ class Matched:
     only_there: int
 
     def line(self, label: str, first: str) -> str:
-        """What a reader should know of it."""
+        """The note about a run."""
         if not self.both:
             return f"{label}: no flow finished both there and in {first}."
         change = 100.0 * (self.ratio - 1.0)
@@ -83,11 +83,11 @@ class Matched:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Kept runs, the first of which the others are set against.
+    """Kept runs, compared with the first of them.
 
     Attributes:
-        labels: what to call them, each once.
-        runs: as many.
+        labels: their names, each once.
+        runs: the runs, in the same order.
     """
 
     labels: Sequence[str]
@@ -95,7 +95,7 @@ class SideBySide:
 
     @classmethod
     def of(cls, places: Sequence[str], runs: Sequence[Result]) -> SideBySide:
-        """Runs by the places where they are kept: called by scheme, folder or place, whichever is enough."""
+        """Name runs by the places where they are kept: by scheme, folder or place, whichever suffices."""
         schemes = [str(run.spec["scheme"].get("name", "")) for run in runs]
         folders = [Path(place).resolve().name for place in places]
         numbered = [f"{place} ({number})" for number, place in enumerate(places, 1)]
@@ -104,12 +104,12 @@ class SideBySide:
 
     @cached_property
     def summaries(self) -> list[Summary]:
-        """What each came to."""
+        """The summaries of the runs."""
         return [run.summary() for run in self.runs]
 
     @cached_property
     def differing(self) -> dict[str, list[object]]:
-        """The keys in which the resolved specs differ, with the value in each run; None where a run has no such key.
+        """The keys in which the resolved specs differ, with the value in each run; None if a run has no such key.
 
         Parameters that one scheme has and another does not are left out.
         """
@@ -126,12 +126,12 @@ class SideBySide:
 
     @property
     def same_traffic(self) -> bool:
-        """Whether all carried the same flows, so that a flow has its like in every run."""
+        """Whether all carried the same flows, so that each flow has a counterpart in every run."""
         return len({run.report["traffic_hash"] for run in self.runs}) == 1
 
     @property
     def matchable(self) -> bool:
-        """Whether flows can be matched one by one: the same ones, UDP apart, with a row each in every run."""
+        """Whether flows can be matched one by one: the same ones, except UDP, with a row each in every run."""
         return self.same_traffic and all(completion_times(run).size for run in self.runs)
 
     def matched(self, place: int) -> Matched:
@@ -150,14 +150,14 @@ class SideBySide:
         )
 
     def spec_table(self) -> Grid:
-        """Where the specs differ; no rows if in nothing."""
+        """The table of keys where the specs differ; without rows if there are none."""
         table = new_table("Where the specs differ", ["key"], self.labels)
         for key, values in self.differing.items():
             table.line(key, *(units.NOTHING if value is None else short(value) for value in values))
         return table
 
     def outcome_table(self) -> Grid:
-        """What each run came to, with its difference to the first in percent."""
+        """The table of the results of each run, with the difference from the first in percent."""
         table = new_table("Completion times and counts, each against the first run", ["flows", "quantity"], self.labels)
         for name in self.classes:
             before = name
@@ -174,7 +174,7 @@ class SideBySide:
 
     @property
     def classes(self) -> list[str]:
-        """The size classes that have flows in any run, "all" last; "all" alone where runs have other ones."""
+        """The size classes that have flows in any run, "all" last; only "all" if runs have different ones."""
         first, *others = (run.spec.get("metrics", {}).get("size_classes") for run in self.runs)
         if any(other != first for other in others):
             return [ALL]
@@ -183,7 +183,7 @@ class SideBySide:
         return [*(parts if len(parts) > 1 else []), ALL]
 
     def lines(self) -> list[str]:
-        """How the tables are to be read."""
+        """Notes on how to read the tables."""
         first = self.labels[0]
         said = []
         if not self.differing:
@@ -202,7 +202,7 @@ class SideBySide:
         return said
 
     def plain(self) -> dict[str, object]:
-        """The same for other programs."""
+        """The comparison for other programs."""
         matched = range(1, len(self.runs)) if self.matchable else ()
         return {
             "runs": list(self.labels),
@@ -213,7 +213,7 @@ class SideBySide:
 
 
 def share_a_table(spec: Spec, other: Spec) -> bool:
-    """Whether two runs have so much in common that it tells something to set them side by side: fabric or traffic."""
+    """Whether two runs have enough in common to be compared: fabric or traffic."""
     return any(spec[table] == other[table] for table in ("topology", "traffic"))
 
 
@@ -229,7 +229,7 @@ def flattened(value: object, key: str = "") -> dict[str, object]:
 
 
 def short(value: object) -> str:
-    """A value of a spec as it is written in a file, cut where it is long; of a long list how many it has."""
+    """A value of a spec as it is written in a file, cut if it is long; for a long list, its length."""
     if isinstance(value, list) and len(value) > MOST_ENTRIES:
         return f"{len(value):,} entries"
     text = value if isinstance(value, str) else json.dumps(value)
@@ -237,20 +237,20 @@ def short(value: object) -> str:
 
 
 def beside(values: Sequence[float], shown: Callable[[float], str]) -> list[str]:
-    """Values in words: the first, and each other with its change against it."""
+    """Values in words: the first, and each other one with its change from it."""
     first, *others = values
     return [shown(first), *(f"{shown(value)}{change(value, first)}" for value in others)]
 
 
 def change(value: float, first: float) -> str:
-    """By how much a value differs from the first, in percent; "" where that is nothing to speak of."""
+    """The difference of a value from the first, in percent; "" if it is negligible."""
     if not (math.isfinite(value) and math.isfinite(first) and first) or value == first:
         return ""
     return f" ({100.0 * (value / first - 1.0):+.1f} %)"
 
 
 def completion_times(run: Result) -> Numbers:
-    """FCT of every flow but UDP's, in ps; 0 of one that has not finished."""
+    """The FCT of every flow but UDP's, in ps; 0 if it has not finished."""
     times = numbers(run.flows, "fct_ps")[numbers(run.flows, "tcp").astype(bool)]
     return np.asarray(times, dtype=np.float64)
 

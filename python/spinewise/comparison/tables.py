@@ -19,15 +19,15 @@ from spinewise.show.terminal import Grid, new_table
 from spinewise.specs.variants import differing
 
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
-"""The metrics of the tables, and how their titles call them."""
+"""The metrics of the tables, and their words in titles."""
 SHORT = {"fct_s.mean": "mean", "fct_s.p99": "p99"}
 TAIL_FROM = 100
-"""Of fewer flows a run, the p99 lies between the two slowest."""
+"""The number of flows in a run below which the p99 lies between the two slowest."""
 OVERLOADED = "! overloaded: the results depend on how long the run lasts."
 
 
 def scope_tables(comparison: Comparison, entry: str | None) -> list[Grid]:
-    """The tables of one traffic entry or of all traffic: one where its flows are all of one size class."""
+    """The tables of one traffic entry or of all traffic: a single one if its flows are all of one size class."""
     classes = comparison.classes_of(entry)
     if len(classes) == 1:
         columns = [(SHORT[metric], classes[0], metric) for metric in SHOWN]
@@ -41,7 +41,7 @@ def scope_tables(comparison: Comparison, entry: str | None) -> list[Grid]:
 
 
 def title(comparison: Comparison, entry: str | None, text: str) -> str:
-    """What stands above a table: whose flows it is about, and what it shows."""
+    """The title of a table: its flows, and what it shows."""
     if entry is None:
         mixed = f"All traffic together ({', '.join(comparison.entries)}): " if comparison.mixed else ""
         return f"{mixed}{text}" if mixed else text[0].upper() + text[1:]
@@ -50,11 +50,11 @@ def title(comparison: Comparison, entry: str | None, text: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A quantity in a table of schemes, with its difference to the first scheme.
+    """A quantity in a table of schemes, with its difference from the first scheme.
 
     Attributes:
         head: its name.
-        unit: in which it is printed, and the size of that.
+        unit: the unit in which it is printed, and its size.
         own: its mean, by scheme and load.
         against: the difference, by scheme and load.
     """
@@ -131,18 +131,18 @@ def plus_minus(interval: Interval, size: float) -> str:
 
 
 def of_seeds(comparison: Comparison, interval: Interval) -> str:
-    """On how many seeds a number rests, where others had no value; nothing where it rests on all, or is none."""
+    """The number of seeds behind a number, if others had no value; empty if it uses all, or has no value."""
     seeds = len(comparison.seeds)
     return "" if interval.n in (0, seeds) else f", {interval.n} of {units.counted(seeds, 'seed')}"
 
 
 def difference(interval: Interval) -> str:
-    """A paired difference in percent; in brackets when its interval includes zero."""
+    """A paired difference in percent, in brackets if its interval includes zero."""
     return bracketed(interval, sure=interval.excludes_zero)
 
 
 def bracketed(interval: Interval, *, sure: bool) -> str:
-    """A paired difference in percent; in brackets where it is not sure. Of one seed nobody knows."""
+    """A paired difference in percent, in brackets if it is uncertain. With one seed, certainty is unknown."""
     if not math.isfinite(interval.mean):
         return units.NOTHING
     text = f"{100 * interval.mean:+.1f}%"
@@ -150,18 +150,18 @@ def bracketed(interval: Interval, *, sure: bool) -> str:
 
 
 def load_name(comparison: Comparison, load: float | None) -> str:
-    """A load as the tables print it, with a mark when it is an overload."""
+    """A load as printed in the tables, with a mark if it is an overload."""
     name = "as given" if load is None else f"{load:g}"
     return overload(name) if comparison.overloaded(load) else name
 
 
 def overload(name: str) -> str:
-    """The mark of what `OVERLOADED` tells of."""
+    """The mark for a load that the `OVERLOADED` note is about."""
     return f"{name} !".strip()
 
 
 def drawn_loads(comparison: Comparison) -> list[str]:
-    """What the loads that were asked for came to, where entries have one."""
+    """The loads actually drawn for the requested loads, if entries have one."""
     drawn: dict[float | None, list[float]] = {}
     for cell in comparison.cells:
         if "payload_of_nominal" in cell.summary.loads:
@@ -179,7 +179,7 @@ def drawn_loads(comparison: Comparison) -> list[str]:
 
 
 def notes(comparison: Comparison, by: By = "auto") -> list[str]:
-    """How to read the tables."""
+    """Notes on how to read the tables."""
     lines = [*reading(comparison), flow_line(comparison), *thin_tails(comparison), *drawn_loads(comparison)]
     if comparison.mixed:
         lines.append(
@@ -204,14 +204,14 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
 
 
 def warnings(comparison: Comparison) -> list[str]:
-    """What may not be what was meant, each once, as the first run that met it says it, and in how many it did."""
+    """Warnings, each once in the words of the first run that has it, with the number of such runs."""
     return warned([(cell.label, cell.summary.warnings) for cell in comparison.cells])
 
 
 def warned(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[str]:
-    """The same of any runs, each given by the name of what was run and by its warnings.
+    """The same for any runs, each given by its name and its warnings.
 
-    What a run says twice of one thing counts as two warnings: each has a line.
+    Two warnings of a run about one thing count as two: each has a line.
     """
     met: dict[object, list[tuple[str, Notice]]] = {}
     for label, own in runs:
@@ -232,7 +232,7 @@ def warned(runs: Sequence[tuple[str, Sequence[Notice]]]) -> list[str]:
 
 
 def reading(comparison: Comparison) -> list[str]:
-    """What ± and brackets mean; of one seed, that there is no interval."""
+    """The meaning of ± and brackets; with one seed, a note that there is no interval."""
     same = ", the same traffic for every scheme" if comparison.paired else ""
     same += " and on every seed, so that only hashes and chance differ" if comparison.repeated else ""
     versus = f"'vs {comparison.labels[0]}' is the mean paired difference" if comparison.paired else ""
@@ -260,7 +260,7 @@ def wide(comparison: Comparison) -> bool:
 
 
 def thin_tails(comparison: Comparison) -> list[str]:
-    """That percentiles are those of a few flows, where they are."""
+    """A note that percentiles depend on a few flows, if they do."""
     few: list[str] = []
     for entry in comparison.scopes("entry") if comparison.mixed else [None]:
         for name in comparison.classes_of(entry):
@@ -271,7 +271,7 @@ def thin_tails(comparison: Comparison) -> list[str]:
 
 
 def flow_line(comparison: Comparison) -> str:
-    """How many flows the numbers rest on."""
+    """The number of flows behind the numbers."""
     load = comparison.loads[-1]
 
     def of(entry: str | None) -> str:

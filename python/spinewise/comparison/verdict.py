@@ -1,11 +1,11 @@
-"""Which scheme is best at what, how surely, and what else differs in its runs.
+"""Which scheme is best at what, how certain that is, and what else differs in its runs.
 
-For each question (a quantity of a traffic entry at a load) the scheme with the least mean over seeds is the best. Every
-other one that none is surely better than ties, by paired t tests of logarithms over seeds: with 95 % confidence the
+For each question (a quantity of a traffic entry at a load) the scheme with the lowest mean over seeds is best. Another
+scheme that no other surely beats ties, by paired t tests of logarithms over seeds: with 95 % confidence the
 best is among these (`stats.told_from_best`). A mean is over flows or rounds that ended, so a scheme that deadlocked, or
-left many more of them behind than another, is set aside: it is neither. So is one without any value on a seed on which
+left many more unfinished than another, is set aside: it is neither. So is one without a value on a seed on which
 another one has a value: its mean would be one over the seeds on which it was lucky.
-What is called a reason is a fact of the runs that differs between two schemes by more than chance does; that it is the
+A reason is a fact of the runs that differs between two schemes by more than chance; whether it is the
 cause is not tested.
 """
 
@@ -23,37 +23,37 @@ from spinewise.measures.summary import ALL
 from spinewise.plain import unlike
 
 ALIKE = 0.01
-"""Schemes whose means lie within this share of each other are called alike, however sure the difference."""
+"""The share within which schemes are called alike, however certain the difference of their means."""
 
 FEWEST_SEEDS = 2
-"""Seeds below which nothing is known of chance, and no scheme is said to tie."""
+"""The least number of seeds from which chance can be estimated; with fewer, no scheme is said to tie."""
 
 SURVIVORS = 0.01
-"""A scheme that leaves a share of flows or rounds unfinished that is so much greater than another's is not held against
-that one: a mean or a 99th percentile of those that ended tells of the lucky ones."""
+"""The excess share of unfinished flows or rounds from which a scheme is not compared with another:
+a mean or a 99th percentile of those that ended covers only the lucky ones."""
 
 OF_ROUNDS = {
     "rpc": ("p99_s", "p99 time of a request"),
     "incast": ("mean_s", "time of a round"),
     "permutation": ("mean_s", "time of a round"),
 }
-"""What is asked of rounds that do not wait for each other; else when the last is done."""
+"""The quantity for rounds that do not wait for each other; for others, when the last is done."""
 
 ALL_ENDED = "time until all operations have ended"
 
 
 @dataclass(frozen=True)
 class Question:
-    """A quantity of which less is better.
+    """A quantity for which lower is better.
 
     Attributes:
-        entry: the traffic entry it is of; None for all traffic.
-        words: what it is called: "p99 FCT of short flows".
-        value: finds it in a run.
-        size_class: of which flows.
-        waits: whether in a run it is the time of flows that met a timeout; None: never asked.
-        rounds: the traffic entry of whose rounds it is; None: it is of flows, or of a whole trace.
-        of_trace: whether it is of all operations of a trace, which a run ends or does not.
+        entry: its traffic entry; None for all traffic.
+        words: its name in text: "p99 FCT of short flows".
+        value: takes it from a run.
+        size_class: the size class of its flows.
+        waits: whether in a run it is the time of flows that met a timeout; None: not checked.
+        rounds: the traffic entry of its rounds; None: it is about flows, or a whole trace.
+        of_trace: whether it is about all operations of a trace, which a run completes or not.
     """
 
     entry: str | None
@@ -66,11 +66,11 @@ class Question:
 
     @property
     def unit(self) -> str:
-        """What one of those is called that it is of."""
+        """The name of the unit: a trace, a flow or a round."""
         return "trace" if self.of_trace else "flow" if self.rounds is None else "round"
 
     def left(self, cells: Sequence[Cell]) -> tuple[int, int]:
-        """How many of these some runs left unfinished, and how many they had."""
+        """The number of units that some runs left unfinished, and the total."""
         if self.of_trace:
             return sum(math.isnan(self.value(cell)) for cell in cells), len(cells)
         if self.rounds is None:
@@ -86,15 +86,15 @@ class Verdict:
 
     Attributes:
         question: what was asked.
-        load: at which load; None for the spec's own.
-        best: the scheme with the least mean; None where no scheme has any.
+        load: the load; None for the spec's own.
+        best: the scheme with the lowest mean; None if no scheme has one.
         value: its mean over seeds.
-        ties: schemes that are not told apart from it, in order of their means; of one seed none, and of two all.
-        beats: schemes than which it is surely less, by the test of ties.
-        against: paired difference to the first scheme, or, if that is the best, that of the next one to it.
+        ties: schemes indistinguishable from it, in order of their means; with one seed none, and with two all.
+        beats: schemes that it surely beats, by the test of ties.
+        against: paired difference from the first scheme, or, if that is the best, that of the next one from it.
         other: the scheme that `against` and `why` are about.
-        first_on: on how many seeds it was the least, of those on which all that are judged have a value.
-        seeds: how many these are.
+        first_on: the number of seeds on which it was the lowest, of those on which all judged schemes have a value.
+        seeds: the number of such seeds.
         judged: schemes that have a value and are not set aside, in order of their means.
         aside: schemes that are not judged, and why: a deadlock, flows or rounds left unfinished, or no value.
         alike: whether all schemes lie within `ALIKE` of each other.
@@ -123,26 +123,26 @@ class Verdict:
 
     @property
     def ahead(self) -> str | None:
-        """The first of those that are told apart from the best; None where none is."""
+        """The first scheme that is distinguishable from the best; None if there is none."""
         return next((label for label in self.judged[1:] if label not in self.ties), None)
 
     @property
     def near(self) -> list[str]:
-        """Ties whose mean is no greater than that of all that are told apart."""
+        """Ties whose mean is no greater than that of any distinguishable scheme."""
         return self.ties if self.ahead is None else [label for label in self.ties if self.is_before(label, self.ahead)]
 
     @property
     def far(self) -> list[str]:
-        """Ties whose mean is greater than that of `ahead`: their seeds differ more, and nobody would choose them."""
+        """Ties whose mean is greater than that of `ahead`: their seeds differ more, and they are no choice to make."""
         return [label for label in self.ties if label not in self.near]
 
     def is_before(self, label: str, other: str) -> bool:
-        """Whether a scheme has the lesser mean."""
+        """Whether a scheme has the lower mean."""
         return self.judged.index(label) < self.judged.index(other)
 
 
 def questions(comparison: Comparison) -> list[Question]:
-    """What is asked by default: of each entry the tail of its smallest size class and the mean of its largest."""
+    """The default questions: for each entry, the tail of its smallest size class and the mean of its largest."""
     return [one for entry in comparison.scopes() for one in of_entry(comparison, entry)]
 
 
@@ -194,7 +194,7 @@ def verdicts(comparison: Comparison) -> list[Verdict]:
     """The answers at every load, entry by entry.
 
     Raises:
-        TypeError: it is no comparison.
+        TypeError: it is not a comparison.
     """
     if not isinstance(comparison, Comparison):
         raise unlike("comparison", "what spinewise.compare gives", comparison)
@@ -227,10 +227,10 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
         shown, to = (best, other) if other == first else (other, best)
         against = comparison.against(shown, load, asked.value, to)
         if alike or len(tied) == len(order) - 1:
-            # Nothing is told apart: perhaps it is decided where nobody has a choice.
+            # Nothing can be distinguished: perhaps it is decided where no scheme has a choice.
             shared = shared or full_port(comparison, asked.entry, load) or idle_links(comparison, load)
         if not alike and (other in beats or len(comparison.seeds) < FEWEST_SEEDS):
-            # Of a difference that may be chance there is no reason to tell; of one seed nobody knows.
+            # A difference that may be chance needs no reason; with one seed, chance is unknown.
             why, price = reasons(comparison, asked.entry, load, best, other)
     return Verdict(
         question=asked,
@@ -283,7 +283,7 @@ def left_too_many(left: Mapping[str, tuple[int, int]]) -> list[str]:
 
 
 def without_value(comparison: Comparison, asked: Question, load: float | None) -> dict[str, int]:
-    """On how many seeds each scheme has no value, or one of a deadlock, where another one has a value."""
+    """The number of seeds on which a scheme has no value, or a deadlock, while another one has a value."""
     known = {
         label: [math.isfinite(asked.value(cell)) and not cell.summary.deadlock for cell in comparison.at(label, load)]
         for label in comparison.labels
@@ -293,7 +293,7 @@ def without_value(comparison: Comparison, asked: Question, load: float | None) -
 
 
 def timeouts_everywhere(comparison: Comparison, asked: Question, load: float | None) -> Reason | None:
-    """That a time is no shorter than a timeout in any run of any scheme, and flows enough had one to be what it is."""
+    """A reason, if a time is at least a timeout in every run of every scheme, and enough flows had one."""
     if asked.waits is None:
         return None
     counts: list[float] = []
@@ -313,14 +313,14 @@ def timeouts(cell: Cell, entry: str | None) -> int:
 
 
 def first_of(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> tuple[int, int]:
-    """On how many seeds none of `order` did better than its first, and on how many all of them have a value."""
+    """The number of seeds on which none of `order` beat its first, and the number on which all have a value."""
     rows = zip(*([asked.value(cell) for cell in comparison.at(label, load)] for label in order), strict=True)
     whole = [row for row in rows if all(map(math.isfinite, row))]
     return sum(row[0] <= min(row) for row in whole), len(whole)
 
 
 def ties(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> list[str]:
-    """The schemes that are not told apart from the first of `order`; none of one seed, of which nothing is known."""
+    """The schemes indistinguishable from the first of `order`; empty with one seed, which cannot show anything."""
     if len(comparison.seeds) < FEWEST_SEEDS:
         return []
     apart = stats.told_from_best([[asked.value(cell) for cell in comparison.at(label, load)] for label in order])
@@ -328,7 +328,7 @@ def ties(comparison: Comparison, asked: Question, load: float | None, order: lis
 
 
 def beaten(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> list[str]:
-    """The schemes than which the first of `order` is surely less."""
+    """The schemes that the first of `order` surely beats."""
     best, *others = ([asked.value(cell) for cell in comparison.at(label, load)] for label in order)
     share = (1.0 - stats.CONFIDENCE) / max(len(others), 1)
     return [label for label, row in zip(order[1:], others, strict=True) if stats.is_less(best, row, share)]

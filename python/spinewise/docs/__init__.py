@@ -1,4 +1,4 @@
-"""What the documentation of a checkout has from its sources: ``python -m spinewise.docs``.
+"""The generated parts of the documentation of a checkout: ``python -m spinewise.docs``.
 
 | module | what it does |
 |---|---|

@@ -15,7 +15,7 @@ from spinewise.docs.drawings import Drawing, Picture
 
 
 def main() -> int:
-    """Write the texts, or with --check say which are out of date."""
+    """Write the texts, or with --check report which are out of date."""
     parser = argparse.ArgumentParser(prog="python -m spinewise.docs", description=__doc__)
     parser.add_argument("--check", action="store_true", help="change nothing; fail when out of date")
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout")
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def is_current(path: Path, text: str) -> bool:
-    """Does the file at `path` hold `text`?"""
+    """Whether the file at `path` holds `text`."""
     return path.is_file() and path.read_text() == text
 
 

@@ -4,7 +4,7 @@
   is a comment such as ``// CONGA §3.3 step 2`` or ``// RFC 6298 (5.3)`` at the line that acts, or a
   standard at the beginning of a function's documentation; on a line of its own it is about the next.
 - The table of schemes in README.md.
-- What each rule of a followed program is worth, in docs/agreement.md, of the runs kept in docs/agreement.json.
+- The effect of each rule of a followed program, in docs/agreement.md, from the runs kept in docs/agreement.json.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAPERS = Path("python/spinewise/papers/papers.toml")
 PAGE = Path("docs/papers.md")
 README = Path("README.md")
 AGREEMENT = Path("docs/agreement.md")
-# What python -m spinewise.agreement.worth has left.
+# The output of python -m spinewise.agreement.worth.
 WORTH = Path("docs/agreement.json")
 
 STANDARDS = {
@@ -79,7 +79,7 @@ def sources(folder: Path) -> list[Path]:
 
 
 def citations(root: Path, file: Path) -> Iterator[Citation]:
-    """What the lines of a file cite."""
+    """The citations in the lines of a file."""
     lines = file.read_text().partition("#[cfg(test)]")[0].splitlines()
     for index, text in enumerate(lines):
         comment = _COMMENT.search(text) or _DOCUMENTED.match(text)
@@ -98,7 +98,7 @@ def acting_line(lines: list[str], index: int) -> int:
 
 
 def function_of(lines: list[str], index: int) -> str:
-    """The function that a line stands in or begins."""
+    """The function that a line is in or begins."""
     while index >= 0:
         found = _FUNCTION.match(lines[index])
         if found:
@@ -114,7 +114,7 @@ def all_citations(root: Path) -> list[Citation]:
 
 
 class Paper(TypedDict):
-    """A paper of papers.toml, as far as the page tells it."""
+    """A paper of papers.toml, with the keys that the page uses."""
 
     key: str
     authors: str
@@ -171,7 +171,7 @@ def papers_page(root: Path) -> str:
 def table(found: list[Citation]) -> list[str]:
     """Citations of one work, in the order of the work."""
     rows = [
-        # Without line numbers: the page must not go stale with every edit above a citation.
+        # Without line numbers: the page must not change with every edit above a citation.
         f"| {cell(one.place)} | [`{one.file}`](../{one.file}) | `{one.function}` |"
         for one in sorted(found, key=lambda one: (natural(one.place), str(one.file), one.line))
     ]
@@ -179,7 +179,7 @@ def table(found: list[Citation]) -> list[str]:
 
 
 def natural(text: str) -> list[tuple[int, str]]:
-    """A key that sorts Eq. 10 behind Eq. 9."""
+    """A sort key that puts Eq. 10 after Eq. 9."""
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]
 
 
@@ -187,7 +187,7 @@ START, END = "<!-- schemes: `make docs` -->", "<!-- end of schemes -->"
 
 
 def readme(root: Path) -> str:
-    """README.md with its table of schemes as the registry has it; schemes that only test are left out."""
+    """README.md with the registry's table of schemes; test schemes are left out."""
     rows = [
         f"| `{one['name']}` | {cell(one['about'])} | {one['site']} |"
         for one in core.registry()["schemes"]
@@ -201,7 +201,7 @@ RULES_START, RULES_END = "<!-- rules: `make docs` -->", "<!-- end of rules -->"
 
 
 def agreement(root: Path) -> str:
-    """docs/agreement.md with what each rule of a followed program is worth, of the runs that are kept."""
+    """docs/agreement.md with the effect of each rule of a followed program, from the kept runs."""
     lines = worth.table(json.loads((root / WORTH).read_text()))
     return marked(root, AGREEMENT, (RULES_START, RULES_END), lines)
 

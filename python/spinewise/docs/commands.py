@@ -24,7 +24,7 @@ def page() -> str:
 
 
 def commands(parser: argparse.ArgumentParser, before: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
-    """Every command with its parser, in the order of --help; those of a command follow it."""
+    """Every command with its parser, in the order of --help; subcommands follow their command."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for name, command in action.choices.items():
@@ -33,14 +33,14 @@ def commands(parser: argparse.ArgumentParser, before: str = "") -> Iterator[tupl
 
 
 def section(command: argparse.ArgumentParser) -> list[str]:
-    """What a command does, and its arguments."""
+    """The purpose of a command, and its arguments."""
     lines = [cell(command.description or "")]
     rows = [f"| {shown(action)} | {cell(help_of(action))} |" for action in command._actions if is_told(action)]
     return [*lines, "", "| argument | meaning |", "|---|---|", *rows] if rows else lines
 
 
 def is_told(action: argparse.Action) -> bool:
-    """Whether it is in the table: --help is in all of them, and commands below one have sections of their own."""
+    """Whether an argument is in the table: --help is in all of them, and subcommands have sections of their own."""
     return action.dest != "help" and not isinstance(action, argparse._SubParsersAction)
 
 
@@ -52,7 +52,7 @@ def shown(action: argparse.Action) -> str:
 
 
 def help_of(action: argparse.Action) -> str:
-    """What it means, with what is allowed."""
+    """The help of an argument, with the allowed values."""
     text = (action.help or "").replace("%%", "%")
     words = [str(choice) for choice in action.choices or ()]
     return text + (f" ({', '.join(words)})" if words and action.metavar else "")

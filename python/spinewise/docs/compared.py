@@ -1,6 +1,6 @@
-"""docs/schemes-compared.md: the tables by which papers compare schemes, from what each scheme says of itself.
+"""docs/schemes-compared.md: the tables by which papers compare schemes, from each scheme's own fact sheet.
 
-MEET's Table 1 and PDLB's Tables 1 to 3 in shape, over the schemes that are here: a scheme that is not built
+They have the form of MEET's Table 1 and PDLB's Tables 1 to 3, over the schemes built here: any other scheme
 is in no table.
 """
 
@@ -13,12 +13,12 @@ from spinewise.show.markdown import cell, line
 
 UNSAID = "not said"
 
-# PDLB's Table 1 compares these six. Its published text has the caption alone.
+# PDLB's Table 1 compares these six. Only the caption of the table is published.
 PDLB_TABLE_1 = ("rps", "letflow", "ecmp", "presto", "qdaps", "pdlb")
-# Parts of a flow between one packet and all of them: what PDLB's Table 2 calls flowlet-level.
+# Parts of a flow between one packet and all of them: "flowlet-level" in PDLB's Table 2.
 FLOWLET_LEVEL = ("flowlet", "flowcell")
 
-# What papers compare with and is not here: the scheme, where it is described in what is published of it at hand, and
+# Schemes that papers compare with but that are missing here: the scheme, where the available texts describe it, and
 # what an implementation would have to invent.
 UNBUILT = (
     (
@@ -61,7 +61,7 @@ def words(value: object) -> list[str]:
 
 
 def fact(key: str) -> Callable[[Entry], str]:
-    """A fact that a scheme gives for comparison; `UNSAID` where it gives none."""
+    """A fact that a scheme gives for comparison; `UNSAID` if it gives none."""
 
     def read(entry: Entry) -> str:
         compared = entry.get("compared")
@@ -74,12 +74,12 @@ def fact(key: str) -> Callable[[Entry], str]:
 
 
 def unit(entry: Entry) -> str:
-    """What moves as one."""
+    """The unit that moves as one."""
     return str(entry["unit"])
 
 
 def location(entry: Entry) -> str:
-    """Where it decides."""
+    """The place where a scheme decides."""
     tiers = words(entry["tiers"])
     if tiers == ["host"]:
         return "host"
@@ -87,12 +87,12 @@ def location(entry: Entry) -> str:
 
 
 def told(entry: Entry) -> str:
-    """What it must be told."""
+    """The configuration that a scheme needs."""
     return "; ".join(words(entry["told"])) or "nothing"
 
 
 def source(entry: Entry) -> str:
-    """Where it was published."""
+    """The publication of a scheme."""
     return str(entry["source"])
 
 
@@ -132,7 +132,7 @@ def schemes() -> list[Entry]:
 
 
 def transports() -> list[Entry]:
-    """The transports that balance load by themselves, and so stand beside schemes in papers."""
+    """The transports that balance load themselves, and so are compared with schemes in papers."""
     return [{**entry} for entry in core.registry()["transports"] if entry.get("compared") is not None]
 
 
@@ -198,7 +198,7 @@ def page() -> str:
 
 
 def not_here() -> list[str]:
-    """Schemes that papers name and nobody could build from what is published."""
+    """Schemes that papers name but whose published descriptions do not suffice to build them."""
     return [
         "## Not here, and why",
         "",

@@ -1,7 +1,7 @@
-"""The figures of the generated pages: drawn from the kept evidence, small, each naming what it was drawn from.
+"""The figures of the generated pages: drawn from the kept evidence, small, each naming its source data.
 
 A file carries the digest of the curves that it shows, not of its bytes, which differ between versions of matplotlib:
-whether it is current can be told without drawing it.
+whether it is current can be checked without drawing it.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from spinewise.reproduction.forms import headline_forms
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.show import style
 
-# The key of the text in a PNG that says what it was drawn from.
+# The key of the text in a PNG that names its source.
 SOURCE = "Source"
 DPI = 100
 # More than the lines of a figure have with their soft edges: MAXCOVERAGE keeps rare colours, median cut mixes them.
 COLOURS = 128
-# At most this many forms of an experiment that no claim heads are shown.
+# At most this many forms of an experiment that no claim heads are drawn.
 MOST_FORMS = 4
-# Digits of a number that count: those behind may differ between machines.
+# Significant digits of a number: further digits may differ between machines.
 DIGITS = 9
 
 
 def shown_forms(done: Reproduction) -> list[str]:
     """The forms of an experiment whose figures a page shows: those that head verdicts, else its first few.
 
-    A figure that wants what was not measured, as it has changed since, is left out until the runs are made again.
+    A figure that needs measurements missing since it changed is left out until the runs are made again.
     """
     forms = files.variants(done)
     wanted = headline_forms(done.experiment, forms) or forms[:MOST_FORMS]
@@ -54,7 +54,7 @@ def can_be_drawn(done: Reproduction, form: str) -> bool:
 
 
 def digest(done: Reproduction, form: str) -> str:
-    """SHA-256 (hex) of what a figure shows: its curves, titles and caption."""
+    """SHA-256 (hex) of the contents of a figure: its curves, titles and caption."""
     measured = done.measured.within(form)
     panels = [files.drawn(panel, measured) for panel in done.experiment.panels if panel.variant == form]
     shown = [files.caption(done, measured), done.experiment.title, *map(plain, panels)]
@@ -67,7 +67,7 @@ def digest_of(shown: object) -> str:
 
 
 def plain(value: object) -> object:
-    """What a figure shows, as plain values with numbers to a few digits."""
+    """The contents of a figure as plain values, with numbers to a few digits."""
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, dict):
@@ -97,11 +97,11 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure to be drawn of plain values.
+    """A figure to be drawn from plain values.
 
     Attributes:
-        data: all that it shows.
-        figure: makes it.
+        data: its contents.
+        figure: a function that draws it.
     """
 
     data: dict[str, object]
@@ -117,7 +117,7 @@ class Picture:
 
 
 def drawn_from(path: Path) -> object:
-    """The digest of what a file was drawn from; None without a file, or if it says nothing."""
+    """The digest of the data a file was drawn from; None without a file, or if it has none."""
     if not path.is_file():
         return None
     with Image.open(path) as image:
@@ -126,7 +126,7 @@ def drawn_from(path: Path) -> object:
 
 
 def write_small(figure: Figure, source: str, path: Path) -> None:
-    """Write a figure with the digest of what it was drawn from: 100 dots an inch, few colours."""
+    """Write a figure with the digest of its source data: 100 dots an inch, few colours."""
     whole = io.BytesIO()
     style.save_png(figure, whole, DPI)
     told = PngInfo()

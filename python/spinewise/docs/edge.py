@@ -80,7 +80,7 @@ def drawings(kept: Evidence) -> dict[Path, Picture]:
 
 
 def picture(hosts: int) -> Path:
-    """Where the figure of a size of fabric lies."""
+    """The path of the figure of a size of fabric."""
     return PICTURES / f"hosts-{hosts}.png"
 
 
@@ -95,7 +95,7 @@ def read(root: Path) -> Evidence:
 
 
 def page(kept: Evidence) -> Iterator[str]:
-    """All of it."""
+    """The whole page."""
     numbers = numbers_of(kept.rows)
     yield from (HEAD, "# Which load balancer where, in 2026", "", ABOUT)
     yield from ("```console", f"$ {COMMAND}    # {units.clock(kept.seconds)} of one core; resumes where it stopped")
@@ -116,13 +116,13 @@ def page(kept: Evidence) -> Iterator[str]:
 
 
 def provenance(kept: Evidence) -> str:
-    """Where the numbers come from."""
+    """The origin of the numbers."""
     engines = ", ".join(f"engine {digest[:12]} on {day}" for digest, day in kept.engines.items())
     return f"{len(kept.rows):,} runs · {engines}"
 
 
 def notes(kept: Evidence) -> list[str]:
-    """How to read the tables."""
+    """Notes on how to read the tables."""
     left = sum(row.unfinished for row in kept.rows.values())
     unfinished = "Every flow of every run finished." if not left else f"{left:,} flows had not finished."
     small, large = (FABRICS[hosts].seeds for hosts in (128, 1024))
@@ -137,7 +137,7 @@ the best of several schemes, so a small difference between columns may be due to
 
 
 def versus(numbers: Numbers) -> Iterator[str]:
-    """The best of today, of the papers as published and of the papers adapted, cell by cell."""
+    """The best of today's schemes, of the papers' as published and as adapted, cell by cell."""
     yield from (
         VERSUS,
         line(("workload", "hosts", "best of today", "best of the papers", "adapted")),
@@ -178,7 +178,7 @@ def setting() -> Iterator[str]:
 
 
 def matrix(kept: Evidence) -> Iterator[str]:
-    """Which scheme runs over which transport, and why not."""
+    """The table of which scheme runs over which transport, and why not."""
     yield line(("scheme", "who decides", *(one.name for one in TRANSPORTS), "1,024 hosts"))
     yield "|---" * (len(TRANSPORTS) + 3) + "|"
     reasons: dict[str, int] = {}
@@ -217,7 +217,7 @@ def place(scheme: Scheme, transport: Transport, reasons: dict[str, int]) -> str:
 
 
 def refused(variant: str, workload: Workload) -> str | None:
-    """Why the reader of specs refuses a scheme; None if it does not."""
+    """The reason why the reader of specs refuses a scheme; None if it does not."""
     try:
         resolve(parse(variant).apply(spec_of(workload, FABRICS[128], CONDITIONS[HEALTHY])))
     except SpecError as error:
@@ -226,7 +226,7 @@ def refused(variant: str, workload: Workload) -> str | None:
 
 
 def table(workload: Workload, hosts: int, cells: Sequence[Cell]) -> Iterator[str]:
-    """What is judged, by scheme and condition."""
+    """The table of the judged statistic, by scheme and condition."""
     if not cells:
         return
     yield from (f"### {workload.name}, {hosts:,} hosts", "", f"{workload.transport.name}: {workload.about}.", "")

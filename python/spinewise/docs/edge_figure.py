@@ -15,11 +15,11 @@ from spinewise.show import style
 WORST = 4.0
 """The darkest colour."""
 DARK = 2.4
-"""Above this, text is white."""
+"""The value above which text is white."""
 
 
 def shown(numbers: Numbers, hosts: int) -> dict[str, object]:
-    """What the figure of a size of fabric shows, as plain values."""
+    """The contents of the figure of a size of fabric, as plain values."""
     cells = [cell for (_, size, _), cell in numbers.cells.items() if size == hosts]
     return {
         "title": f"{hosts:,} hosts",
@@ -35,7 +35,7 @@ def shown(numbers: Numbers, hosts: int) -> dict[str, object]:
 
 
 def ratio(cell: Cell, label: str) -> float | None:
-    """The mean of a scheme over the best; None where it takes no part."""
+    """The mean of a scheme over the best; None if it does not take part."""
     return round(cell.ratio(label, cell.order[0]), 3) if label in cell.rows else None
 
 

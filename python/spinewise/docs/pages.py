@@ -1,6 +1,6 @@
 """The pages of docs/ that describe the engine.
 
-Nothing here is written by hand twice: columns, keys and parameters come from the engine.
+Nothing here duplicates hand-written text: columns, keys and parameters come from the engine.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def column_table(described: Sequence[Column]) -> list[str]:
 
 
 def collectives_section(described: Mapping[str, Sequence[Column]]) -> list[str]:
-    """Rounds and steps: their columns, and what they come to."""
+    """Rounds and steps: their columns, and their results."""
     return [
         f"## {COLLECTIVES_FILE}",
         "",
@@ -258,7 +258,7 @@ FAULTS = {
 
 
 def fault_table() -> list[str]:
-    """What faults leave in run.json as a Markdown table."""
+    """The table of what faults write to run.json, in Markdown."""
     return ["| key | meaning |", "|---|---|", *(f"| `{key}` | {meaning} |" for key, meaning in FAULTS.items())]
 
 
@@ -273,7 +273,7 @@ def registry_page() -> str:
     return HEAD + "\n".join(lines) + "\n"
 
 
-# What schemes tell of their choices.
+# What schemes report about their choices.
 OF_CHOICES = ("rules", "sees")
 
 
@@ -283,7 +283,7 @@ def entry_lines(entry: Mapping[str, object], params: Sequence[Param]) -> list[st
     facts = [
         f"- {key.replace('_', ' ')}: {cell(plain(value))}"
         for key, value in entry.items()
-        # How schemes compare has a page of its own; what they tell of choices is a list.
+        # The comparison of schemes has its own page; what they report about choices is a list.
         if key not in ("name", "about", "params", "compared", *OF_CHOICES)
     ]
     for key in OF_CHOICES:

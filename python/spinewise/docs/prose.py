@@ -1,7 +1,7 @@
 """Hand-written texts beside the experiments, whose measured numbers come from the evidence.
 
-``{{ experiment | form | curve | x | metric | unit }}`` stands for a mean with its interval, and with "A / B" as the
-curve for the difference of A from B in percent; "1 / 2" as the x takes A at 1 and B at 2. Where there is no evidence
+``{{ experiment | form | curve | x | metric | unit }}`` inserts a mean with its interval, and with "A / B" as the
+curve for the difference of A from B in percent; "1 / 2" as the x takes A at 1 and B at 2. If there is no evidence,
 it says so. Elsewhere a text has numbers only in names of figures, sections, equations and claims, and in `code`: no
 measured number is typed by hand.
 """
@@ -23,7 +23,7 @@ _PLACE = re.compile(r"\{\{([^{}]*)\}\}")
 _UNITS = {"s": 1.0, "ms": 1e3, "µs": 1e6, "%": 100.0, "Gbps": 1.0, "": 1.0}
 _KEYS = ("experiment", "form", "curve", "x", "metric", "unit")
 NOT_YET = "(not yet run)"
-# What may have digits without being measured: code, and names of things.
+# Parts that may have digits without being measured: code, and names of things.
 _NAMES = re.compile(
     r"`[^`]*`"
     r"|\bC\d+-\d+[a-z]?"
@@ -39,7 +39,7 @@ def filled(file: Path, kept: Mapping[str, Kept]) -> str:
     """The text of a file with its numbers.
 
     Raises:
-        SpecError: a place names nothing that is measured, or a number is typed by hand.
+        SpecError: a placeholder names nothing that is measured, or a number is typed by hand.
     """
     text = file.read_text(encoding="utf-8")
     typed = typed_numbers(text)
@@ -53,12 +53,12 @@ def filled(file: Path, kept: Mapping[str, Kept]) -> str:
 
 
 def typed_numbers(text: str) -> list[str]:
-    """The words with digits that are neither names nor code nor places of the evidence."""
+    """The words with digits that are neither names nor code nor placeholders."""
     return re.findall(r"\S*\d\S*", _NAMES.sub("", _PLACE.sub("", text)))
 
 
 def number(place: str, kept: Mapping[str, Kept]) -> str:
-    """What stands at a place."""
+    """The text for a placeholder."""
     words = [word.strip() for word in place.split("|")]
     if len(words) != len(_KEYS) or words[-1] not in _UNITS:
         raise SpecError("place", place.strip(), f"{' | '.join(_KEYS)}, the unit one of {', '.join(_UNITS)}")
@@ -88,7 +88,7 @@ def mean(measured: Measured, curve: str, x: float, metric: str, unit: str) -> st
 
 
 def known(key: str, name: str, names: list[str], place: str) -> None:
-    """Refuse a name that is none of those."""
+    """Refuse a name that is not in a list."""
     if name not in names:
         hint = nearest(name, names)
         raise SpecError(f"{key} of {place.strip()}", name, f"one of {', '.join(names) or 'none'}", hint)

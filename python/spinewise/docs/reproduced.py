@@ -1,9 +1,9 @@
-"""The pages of what came of the papers' claims: pure functions of the kept evidence.
+"""The pages of the outcomes of the papers' claims: pure functions of the kept evidence.
 
 | page | what it has |
 |---|---|
 | ``docs/reproduction.md`` | every claim in one table |
-| ``docs/reproduction/PAPER.md`` | a paper: figures, every reading of every claim, assumptions, and why, in words |
+| ``docs/reproduction/PAPER.md`` | a paper: figures, every reading of every claim, assumptions, and explanations |
 
 While an experiment has no evidence, its pages say so and give no number.
 """
@@ -106,7 +106,7 @@ def done(entry: Listed, folder: Path) -> Done:
 
 
 def texts(found: Book) -> dict[Path, str]:
-    """Every page, and the verdicts of the evidence as they are by the checks of now, by their paths in the checkout."""
+    """Every page, and the verdicts on the evidence by the current checks, by their paths in the checkout."""
     pages = {FOLDER / f"{paper}.md": "\n".join(paper_page(found, paper)) + "\n" for paper in found.papers}
     verdicts = {EVIDENCE / name / formats.EVIDENCE.record: evidence.text_of(kept) for name, kept in found.kept.items()}
     return {PAGE: "\n".join(whole_page(found)) + "\n", **pages, **verdicts}
@@ -123,7 +123,7 @@ def drawings(found: Book) -> dict[Path, Drawing]:
 
 
 def left_over(root: Path, made: Collection[Path]) -> list[Path]:
-    """Files among the pages and figures that are made no more."""
+    """Files among the pages and figures that are no longer generated."""
     there = sorted((root / FOLDER).rglob("*.md")) + sorted((root / PICTURES).glob("*.png"))
     return [path.relative_to(root) for path in there if path.relative_to(root) not in made]
 
@@ -182,7 +182,7 @@ def whole_page(found: Book) -> Iterator[str]:
 
 
 def count_table(found: Book) -> Iterator[str]:
-    """How often each verdict was given, by paper."""
+    """The table of how often each verdict was given, by paper."""
     words = {paper: Counter(row.word for row in stated(found, paper)) for paper in found.papers}
     known = list(dict.fromkeys(word for counts in words.values() for word, _ in sorted(counts.items())))
     known.sort(key=lambda word: (ORDER.index(word) if word in ORDER else len(ORDER) - 1.5, word))
@@ -204,7 +204,7 @@ def stated(found: Book, paper: str) -> list[Row]:
 
 
 def whole_row(found: Book, row: Row) -> str:
-    """A statement as a row of the page of all."""
+    """A statement as a row of the page of all papers."""
     one = row.statement
     measured = row.measured if row.ruling else []
     more = rest(measured, MOST_LINES)
@@ -222,7 +222,7 @@ def whole_row(found: Book, row: Row) -> str:
 
 
 def anchor(name: str) -> str:
-    """What a heading of this text is called in a link."""
+    """The anchor of a heading in links."""
     return "".join(c for c in name.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
@@ -236,7 +236,7 @@ def links(found: Book, row: Row, below: str) -> Iterator[str]:
 
 
 def evidence_table(experiments: Sequence[Done], below: str) -> Iterator[str]:
-    """Where the numbers of experiments come from."""
+    """The table of where the numbers of experiments come from."""
     yield from ("| experiment | what it shows | evidence |", "|---|---|---|")
     for one in experiments:
         line = one.kept.provenance.line if one.kept else NOT_YET
@@ -286,7 +286,7 @@ def claim_section(found: Book, row: Row) -> Iterator[str]:
 
 
 def rest(lines: Sequence[str], most: int) -> list[str]:
-    """What is said of lines that are not shown: how many."""
+    """A note on how many lines are not shown."""
     return [f"and {len(lines) - most} more"] if len(lines) > most else []
 
 
@@ -305,7 +305,7 @@ def check_row(row: Row, check: Check) -> str:
 
 
 def experiment_section(one: Done) -> Iterator[str]:
-    """An experiment: where its numbers come from, its figures, what it assumes."""
+    """An experiment: the origin of its numbers, its figures, its assumptions."""
     experiment = one.experiment
     yield from ("", f"## {one.entry.id}", "", f"{experiment.title}. Set-up: {experiment.setup}.", "")
     yield from (f"`spinewise reproduce {one.entry.id}` · {provenance_of(one)}", "")
@@ -321,5 +321,5 @@ def experiment_section(one: Done) -> Iterator[str]:
 
 
 def provenance_of(one: Done) -> str:
-    """Where its numbers come from, or that there are none."""
+    """The origin of an experiment's numbers, or a note that there are none."""
     return one.kept.provenance.line if one.kept else NOT_YET

@@ -1,4 +1,4 @@
-"""What is made of the registry and installed with the package: JSON Schemas, and the types of a spec in Python."""
+"""Files made from the registry and installed with the package: JSON Schemas, and the types of a spec in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/store.md: what a store holds, and its views column by column."""
+"""docs/store.md: the contents of a store, and its views column by column."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def page() -> str:
 
 
 def link(view: View) -> str:
-    """A view's name, leading to its section."""
+    """A view's name, as a link to its section."""
     return f"[`{view.name}`](#{view.name})"
 
 

@@ -1,13 +1,13 @@
-"""A study of our own: today's load balancers and the five papers' beside each other, over three transports.
+"""A study of our own: today's load balancers compared with the five papers', over several transports.
 
 | module | what it has |
 |---|---|
-| `setting` | what is built, sent and broken, and which schemes take part under which transport |
-| `row` | what is kept of a run |
-| `study` | the runs of it, made or found in a store |
-| `evidence` | what is kept in the repository: `docs/evidence/edge-2026` |
+| `setting` | fabrics, traffic and faults, and which schemes take part under which transport |
+| `row` | the record of a run |
+| `study` | its runs, made or found in a store |
+| `evidence` | the evidence in the repository: `docs/evidence/edge-2026` |
 | `numbers` | means, paired differences and ties, from the evidence |
-| `findings` | what it says, each statement with the measured numbers that it rests on |
+| `findings` | its statements, each with the measured numbers that support it |
 
 ``python -m spinewise.edge`` makes the runs and writes the evidence; `spinewise.docs.edge` writes docs/edge-2026.md.
 """

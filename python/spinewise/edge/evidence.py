@@ -1,8 +1,8 @@
-"""What is kept of the study in the repository: a row a run, and where the rows come from.
+"""The evidence of the study in the repository: a row for each run, and the origin of the rows.
 
 ```text
 docs/evidence/edge-2026/study.json    engine, days, what was refused
-docs/evidence/edge-2026/runs.parquet  a row a run: where it stands in the study, and `row.Row`
+docs/evidence/edge-2026/runs.parquet  a row a run: its place in the study, and `row.Row`
 ```
 """
 
@@ -34,9 +34,9 @@ class Evidence:
     """The kept study.
 
     Attributes:
-        rows: of each run, by its place.
-        refusals: what cannot be run, and why.
-        engines: digests of the engines that made runs (hex), and on which day (UTC).
+        rows: the record of each run, by its place.
+        refusals: combinations that cannot be run, and why.
+        engines: digests of the engines that made runs (hex), and the day (UTC).
     """
 
     rows: dict[Place, Row]
@@ -45,11 +45,11 @@ class Evidence:
 
     @property
     def seconds(self) -> float:
-        """How long all runs took, one after the other."""
+        """The total time of all runs."""
         return sum(row.wall_s for row in self.rows.values())
 
     def with_found(self, found: Found) -> Evidence:
-        """With what another conduct of the study, or of a part of it, has found."""
+        """The evidence updated with the results of another conduct of the study, or of a part of it."""
         kinds = {kind(place) for place in found.rows} | {kind(one) for one in found.refusals}
         rows = {place: row for place, row in self.rows.items() if kind(place) not in kinds}
         refusals = [one for one in self.refusals if kind(one) not in kinds]
@@ -83,7 +83,7 @@ def write(evidence: Evidence, folder: Path) -> None:
 
 
 def read(folder: Path) -> Evidence:
-    """What `write` wrote; nothing where nothing was.
+    """Read what `write` wrote; empty if there is nothing.
 
     Raises:
         SpecError: the record is damaged, or of another format.

@@ -1,6 +1,6 @@
-"""What the study says, in words, and for each statement the measured numbers that it rests on.
+"""The findings of the study, in words, and for each statement the measured numbers that support it.
 
-`tests/python/test_edge.py` fails if a support does not hold: then the sentence has to change. Numbers stand in
+`tests/python/test_edge.py` fails if a support does not hold: then the sentence has to change. Numbers are in
 supports, which compute them, and never in the words.
 """
 
@@ -24,9 +24,9 @@ class Finding:
     """A statement.
 
     Attributes:
-        head: in a sentence.
+        head: the statement in a sentence.
         text: the rest of it.
-        supports: what it rests on.
+        supports: the comparisons that support it.
     """
 
     head: str
@@ -44,7 +44,7 @@ def found(numbers: Numbers) -> Iterator[Finding]:
 
 
 def healthy_fabric(numbers: Numbers) -> Finding:
-    """Who is best where nothing is wrong."""
+    """The best schemes on a healthy fabric."""
     permutation, reduce = numbers.at("permutation", HEALTHY), numbers.at("all-reduce", HEALTHY)
     shuffle = numbers.at("all-to-all", HEALTHY)
     return Finding(
@@ -66,7 +66,7 @@ def healthy_fabric(numbers: Numbers) -> Finding:
 
 
 def one_path(numbers: Numbers) -> Finding:
-    """What moves flows or flowlets only."""
+    """Schemes that move only flows or flowlets."""
     permutation, reduce = numbers.at("permutation", HEALTHY), numbers.at("all-reduce", HEALTHY)
     return Finding(
         "Flowlets find no gaps here.",
@@ -125,7 +125,7 @@ def dead_link(numbers: Numbers) -> Finding:
 
 
 def freezing(numbers: Numbers) -> Finding:
-    """What freezing costs under loss by chance."""
+    """The cost of freezing under random loss."""
     permutation = numbers.at("permutation", LOSSY)
     return Finding(
         "Freezing has a price where packets are lost at random.",
@@ -213,7 +213,7 @@ def messages(numbers: Numbers) -> Finding:
 
 
 def connections(numbers: Numbers) -> Finding:
-    """What else a connection keeps."""
+    """Other effects of persistent connections."""
     before, kept = (numbers.at(name, HEALTHY) for name in ("all-reduce", "all-reduce, kept"))
     slow_before, slow_kept = (numbers.at(name, SLOW) for name in ("all-reduce", "all-reduce, kept"))
     return Finding(

@@ -1,4 +1,4 @@
-"""What rows come to: means over seeds, paired differences, who is best and who is not told apart from it."""
+"""The results of the rows: means over seeds, paired differences, the best schemes and their ties."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Cell:
     """The runs of all schemes under one workload, on one fabric, under one condition.
 
     Attributes:
-        workload: what was sent.
+        workload: the traffic.
         hosts: size of the fabric.
-        condition: what was wrong.
+        condition: the fault.
         rows: runs by scheme, in the order of their seeds.
     """
 
@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """In a line."""
+        """The workload and the condition in a line."""
         return f"{self.workload.name}, {self.condition}" + ("" if self.hosts == 128 else f", {self.hosts:,} hosts")
 
     def values(self, scheme: str, name: str = "value") -> list[float]:
@@ -53,7 +53,7 @@ class Cell:
         return stats.t_interval(self.values(scheme, name))
 
     def change(self, scheme: str, other: str, name: str = "value") -> stats.Interval:
-        """Paired difference of a scheme to another, as a fraction of that one's mean."""
+        """The paired difference of a scheme from another, as a fraction of that one's mean."""
         return stats.relative_difference(self.values(scheme, name), self.values(other, name))
 
     def ratio(self, scheme: str, other: str, name: str = "value") -> float:
@@ -61,7 +61,7 @@ class Cell:
         return self.mean(scheme, name).mean / self.mean(other, name).mean
 
     def less(self, scheme: str, other: str, name: str = "value", share: float = 1.0) -> bool:
-        """Whether a scheme has surely less than `share` of what another has: by a paired t test over seeds."""
+        """Whether a scheme has surely less than `share` of another's value: by a paired t test over seeds."""
         return is_less(self.values(scheme, name), [share * value for value in self.values(other, name)])
 
     @cached_property
@@ -95,7 +95,7 @@ class Numbers:
         return self.cells[workload, hosts, condition]
 
     def of(self, workload: str, hosts: int) -> list[Cell]:
-        """Those of a workload on a fabric, by condition."""
+        """The cells of a workload on a fabric, by condition."""
         return [cell for (name, size, _), cell in self.cells.items() if (name, size) == (workload, hosts)]
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a run: what is judged, and what happened besides."""
+"""The record of a run: the judged value, and other facts."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class Row:
     """A run in numbers; packets are counted over all flows.
 
     Attributes:
-        value: what is judged: seconds, or a slowdown.
+        value: the judged value: seconds, or a slowdown.
         mean_fct_s: mean completion time of the flows that are judged.
         other_s: until the last flow of the other traffic entries was done; NaN without any.
-        flows, unfinished: of all traffic.
+        flows, unfinished: the numbers for all traffic.
         sent: data packets, those sent again included.
         again: data packets sent again.
         timeouts: retransmission timeouts.
         marked: data packets that arrived with a congestion mark.
         trimmed_up, trimmed_down, trimmed_last: packets trimmed on the way up, on the way down, and at ports to hosts.
-        dropped: packets dropped at full queues and where no way was left.
+        dropped: packets dropped at full queues and where no route was left.
         lost: packets lost on links.
         out_of_order: share of packets that arrived behind a later one of their flow.
-        moved: share of packets that left their first leaf by another uplink than the one before.
+        moved: share of packets that left their first leaf by another uplink than the previous one.
         imbalance: (most - least) / mean use of a switch's equal links, both summed over samples and switches.
-        faulty: what the leaf's first uplink carried, both ways, over the mean of its others.
-        paused_s: seconds of pauses, all queues added up.
+        faulty: the bytes on the leaf's first uplink, both ways, over the mean of its others.
+        paused_s: seconds of pauses, summed over all queues.
         messages: share of bytes that carry no data: answers, probes, headers and messages of schemes.
         packet_hops: links crossed by packets.
         wall_s: how long the run took.
@@ -76,19 +76,19 @@ HASH_HEX = 16
 
 
 Statistic = Literal["last", "mean", "p95", "p99 slowdown"]
-"""Of an entry: until its last flow or all its rounds are done, or a statistic of its flows' times or slowdowns."""
+"""A statistic of an entry: the time until its last flow or all rounds are done, or of its flows' times or slowdowns."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is judged: a statistic of a traffic entry."""
+    """The judged value: a statistic of a traffic entry."""
 
     judged: str
     statistic: Statistic
 
 
 def tier(node: str) -> int:
-    """How high a node stands."""
+    """The height of a node's tier."""
     return TIERS.index(node.rstrip("0123456789"))
 
 
@@ -103,7 +103,7 @@ def trimmed(links: Iterable[Link]) -> tuple[int, int, int]:
 
 
 def faulty_share(links: Iterable[Link], leaf: str, first: str) -> float:
-    """What the link of `leaf` to `first` carried, over the mean of its other uplinks, both ways, in bytes."""
+    """Bytes carried by the link of `leaf` to `first`, over the mean of its other uplinks, both ways."""
     carried: dict[str, int] = {}
     for link in links:
         begin, _, end = link["name"].partition("->")
@@ -115,7 +115,7 @@ def faulty_share(links: Iterable[Link], leaf: str, first: str) -> float:
 
 
 def judged(asked: Asked, result: Result) -> float:
-    """The number that is judged; infinite where a flow of it had not finished."""
+    """The judged number; infinite if one of its flows had not finished."""
     entry = result.summary().of("all", asked.judged)
     if entry.unfinished:
         return math.inf
@@ -135,14 +135,14 @@ def entry_number(result: Result, name: str) -> int:
 
 
 def others(asked: Asked, result: Result) -> float:
-    """Until the last flow of the other entries was done."""
+    """The time until the last flow of the other entries was done."""
     theirs = numbers(result.flows, "entry") != entry_number(result, asked.judged)
     ends = numbers(result.flows, "start_ps")[theirs] + numbers(result.flows, "fct_ps")[theirs]
     return float(np.max(ends)) / PS_PER_SECOND if len(ends) else math.nan
 
 
 def row(asked: Asked, leaf: str, first: str, _spec: Spec, result: Result) -> Row:
-    """What is kept of a run."""
+    """Make the record of a run."""
     report, summary = result.report, result.summary()
     totals, counters, everything = report["totals"], report["counters"], summary.of("all")
     up, down, last = trimmed(report["links"])
@@ -175,5 +175,5 @@ def row(asked: Asked, leaf: str, first: str, _spec: Spec, result: Result) -> Row
 
 
 def kept(asked: Asked, leaf: str, first: str) -> Measure[Row]:
-    """What is kept of the runs of a workload; `leaf` and `first` are the ends of the link that may be faulty."""
+    """The measure for the runs of a workload; `leaf` and `first` are the ends of the link that may be faulty."""
     return Measure("edge-2026", Row, partial(row, asked, leaf, first))

@@ -1,4 +1,4 @@
-"""What is built, sent and broken: two fat-trees, eight workloads over four transports, four conditions.
+"""The setting of the study: two fat-trees, eight workloads over four transports, four conditions.
 
 Everything runs on one kind of fabric, so that what differs between two tables is the transport, the traffic or the
 fault: a fat-tree with 100 Gbps and 1 µs on every link, without oversubscription. LBSP needs three tiers.
@@ -19,7 +19,7 @@ SLOW_GBPS = 25
 LOSS = 0.001
 DEAD_AT_US = 50
 LAST_US = 2_000_000
-"""A run ends here at the latest; no flow of the kept evidence was unfinished then."""
+"""The latest end of a run; no flow of the kept evidence was unfinished then."""
 
 DETECTION: Detection = {"mode": "carrier", "carrier_us": 100, "control_plane_us": 1000}
 
@@ -30,7 +30,7 @@ class Fabric:
 
     Attributes:
         k: ports of a switch.
-        seeds: how many runs of each kind are made on it.
+        seeds: the number of runs of each kind on it.
     """
 
     k: int
@@ -38,7 +38,7 @@ class Fabric:
 
     @property
     def hosts(self) -> int:
-        """Hosts of it."""
+        """The number of its hosts."""
         return int(self.k**3 // 4)
 
     @property
@@ -55,12 +55,12 @@ LEAF, AGGREGATION = "leaf0", "aggregation0"
 
 @dataclass(frozen=True)
 class Condition:
-    """What is wrong with the fabric.
+    """A condition of the fabric.
 
     Attributes:
-        name: in tables and in the evidence.
-        about: in a sentence.
-        faults: the [[fault]] tables of it.
+        name: the name in tables and in the evidence.
+        about: a description in a sentence.
+        faults: its [[fault]] tables.
     """
 
     name: str
@@ -79,7 +79,7 @@ def dead(_fabric: Fabric) -> list[Fault]:
 
 
 def lossy(fabric: Fabric) -> list[Fault]:
-    """Every link between a leaf and an aggregation switch loses packets by chance."""
+    """Random packet loss on every link between a leaf and an aggregation switch."""
     half = fabric.k // 2
     pairs = [(leaf, leaf // half * half + up) for leaf in range(fabric.k * half) for up in range(half)]
     return [
@@ -118,13 +118,13 @@ CONDITIONS = {
 
 @dataclass(frozen=True)
 class Transport:
-    """A transport and the switches that it is run over.
+    """A transport and its switches.
 
     Attributes:
-        name: in tables.
-        about: in a sentence.
+        name: the name in tables.
+        about: a description in a sentence.
         spec: the tables [transport] and [switch], or the preset that has them.
-        any_order: whether packets may overtake each other for nothing.
+        any_order: whether packets may overtake each other at no cost.
     """
 
     name: str
@@ -163,18 +163,18 @@ TRANSPORTS = (TCP, ROCE, IRN, UET)
 
 @dataclass(frozen=True)
 class Workload:
-    """Traffic over a transport, and what is asked of it.
+    """Traffic over a transport, and its judged value.
 
     Attributes:
-        name: in tables and in the evidence.
-        transport: it runs over.
-        about: what is sent.
-        asked: what is judged, in words; `row` measures it.
+        name: the name in tables and in the evidence.
+        transport: the transport it runs over.
+        about: a description of the traffic.
+        asked: the judged value in words; `row` measures it.
         judged: the traffic entry that is judged.
-        statistic: of that entry.
+        statistic: the statistic of that entry.
         traffic: the [[traffic]] tables.
-        conditions: it runs under, by size of the fabric.
-        changed: keys of the transport that it sets otherwise.
+        conditions: the conditions it runs under, by size of the fabric.
+        changed: keys of the transport that it changes.
     """
 
     name: str
@@ -283,16 +283,16 @@ WORKLOADS = {
 
 @dataclass(frozen=True)
 class Scheme:
-    """A scheme as it takes part.
+    """A scheme in the study.
 
     Attributes:
-        label: in tables and in the evidence.
-        variant: as ``--schemes`` takes it.
-        kind: who decides, or whose idea it is: see `KINDS`.
-        any_order: whether it takes part only where packets may overtake each other for nothing.
+        label: the label in tables and in the evidence.
+        variant: the variant, as in ``--schemes``.
+        kind: the component that decides, or the origin of the scheme: see `KINDS`.
+        any_order: whether it takes part only where packets may overtake each other at no cost.
         large: whether it takes part with 1,024 hosts.
-        adapted: what was changed of it for this study; empty: nothing.
-        untrimmed: the variant where nothing is trimmed, if it is another one.
+        adapted: the changes for this study; empty if there are none.
+        untrimmed: the variant without trimming, if it differs.
     """
 
     label: str
@@ -304,7 +304,7 @@ class Scheme:
     untrimmed: str = ""
 
     def applied(self, spec: Spec, workload: Workload) -> Spec:
-        """`spec` with it."""
+        """`spec` with the scheme applied."""
         text = self.untrimmed if self.untrimmed and not workload.transport.any_order else self.variant
         return parse(f"{text}@{self.label}").apply(spec)
 

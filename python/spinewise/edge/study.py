@@ -1,4 +1,4 @@
-"""The runs of the study: each is looked up in a store, and made if that lacks it."""
+"""The runs of the study: each is looked up in a store, and made if missing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from spinewise.sweeps.task import Task
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """What tells a run of the study apart, by the names of `setting`."""
+    """The identity of a run of the study, in the names of `setting`."""
 
     workload: str
     hosts: int
@@ -51,11 +51,11 @@ class Refusal:
 
 @dataclass
 class Found:
-    """What came of the study, or of a part of it.
+    """The results of the study, or of a part of it.
 
     Attributes:
-        rows: what is kept of each run.
-        refusals: what cannot be run.
+        rows: the record of each run.
+        refusals: combinations that cannot be run.
     """
 
     rows: dict[Place, Row] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Found:
 
 
 def measure(workload: Workload) -> Measure[Row]:
-    """What is kept of the runs of a workload."""
+    """The measure for the runs of a workload."""
     return kept(Asked(workload.judged, workload.statistic), LEAF, AGGREGATION)
 
 
@@ -97,7 +97,7 @@ def planned(
     schemes: Collection[str] = tuple(SCHEMES),
     hosts: Collection[int] = tuple(FABRICS),
 ) -> tuple[dict[Place, Task], list[Refusal]]:
-    """Every run of the study, or of a part of it, checked before the first one starts; and what is refused."""
+    """Every run of the study, or of a part of it, checked before the first one starts; and the refusals."""
     wanted: dict[Place, Task] = {}
     refused: list[Refusal] = []
     for place in kinds(workloads, schemes, hosts):

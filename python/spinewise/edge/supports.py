@@ -1,4 +1,4 @@
-"""What a statement rests on: comparisons of schemes, which the runs bear out by more than chance or do not."""
+"""The support of a statement: comparisons of schemes, which the runs confirm by more than chance or do not."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Support:
     """A measured comparison.
 
     Attributes:
-        text: with its numbers.
-        holds: whether the runs bear it out by more than chance.
+        text: the comparison with its numbers.
+        holds: whether the runs confirm it by more than chance.
     """
 
     text: str
@@ -127,6 +127,6 @@ def within(cell: Cell, bound: float, *schemes: str) -> Support:
 
 
 def leads(cell: Cell, *schemes: str) -> Support:
-    """Each scheme is the best of the cell, or not told apart from it."""
+    """Support that each scheme is the best of the cell, or indistinguishable from it."""
     names = ", ".join(f"`{one}` {cell.shown(cell.mean(one).mean)}" for one in schemes)
     return Support(f"{cell.title}: the best, or not significantly worse: {names}", set(schemes) <= set(cell.ties))

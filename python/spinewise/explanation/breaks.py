@@ -1,4 +1,4 @@
-"""The faults of a run, in words: what broke, when, and whether it held at some time."""
+"""The faults of a run, in words: what failed, when, and whether it was active at some time."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from spinewise.replies import FabricFault
 from spinewise.runs.result import Result
 
 MOST_TOLD = 3
-"""Faults named one by one; of more, how many there are besides."""
+"""The number of faults named one by one; the rest is counted."""
 
 
 @dataclass(frozen=True)
 class Break:
-    """A fault for as long as it held once.
+    """A period in which a fault was active.
 
     Attributes:
-        what: what broke: a cable, one direction of it, or a switch.
-        does: what that did, in words.
-        cuts: nothing got through.
+        what: the part that failed: a cable, one direction of it, or a switch.
+        does: the effect, in words.
+        cuts: whether nothing got through.
         links: the links that it hit.
         switch: the switch that failed, if one did.
-        begin_us, end_us: when it held; infinite where it held for good.
+        begin_us, end_us: the period; the end is infinite if it was permanent.
     """
 
     what: str
@@ -43,16 +43,16 @@ class Break:
         return f"{self.what} {self.does} from {begin} {until}"
 
     def holds(self, begin_us: float, end_us: float) -> bool:
-        """Whether it held at some time from one instant to another."""
+        """Whether it was active at some time between two instants."""
         return self.begin_us <= end_us and begin_us < self.end_us
 
     def touches(self, device: str) -> bool:
-        """Whether a device is at an end of what broke."""
+        """Whether a device is at an end of the failed part."""
         return any(device in link.partition("#")[0].split("->") for link in self.links)
 
 
 def breaks(result: Result) -> list[Break]:
-    """All faults of a run, each time that one held by itself, in the order of time."""
+    """All faults of a run, each of its periods separately, in order of time."""
     if not result.spec.get("fault"):
         return []
     found = [
@@ -72,7 +72,7 @@ def breaks(result: Result) -> list[Break]:
 
 
 def onward(result: Result, device: str, host: str) -> frozenset[str]:
-    """The links of the shortest paths from a device to a host, were nothing broken; none where one is not known."""
+    """The links of the shortest paths from a device to a host with nothing broken; empty if one of them is unknown."""
     into: dict[str, list[tuple[str, str]]] = {}
     for link in core.topology(result.spec)["links"]:
         if link["up"]:
@@ -83,7 +83,7 @@ def onward(result: Result, device: str, host: str) -> frozenset[str]:
             if before not in hops:
                 hops[before] = hops[node] + 1
                 edge.append(before)
-    # From the host back: a link is on the way if the device reaches its beginning along such links.
+    # From the host back: a link is on the path if the device reaches its beginning along such links.
     steps: dict[str, list[tuple[str, str]]] = {}
     for node, sources in into.items():
         for before, name in sources:
@@ -101,7 +101,7 @@ def onward(result: Result, device: str, host: str) -> frozenset[str]:
 
 
 def name_of(fault: FabricFault) -> str:
-    """What broke: a switch, or its cables; one direction where only that is hit."""
+    """The part that failed: a switch, or its cables; one direction if only that is hit."""
     if fault["switch"]:
         return str(fault["switch"])
     names = list(dict.fromkeys(cable(link, fault["links"]) for link in fault["links"]))
@@ -117,7 +117,7 @@ def cable(link: str, hit: Iterable[str]) -> str:
 
 
 def does(fault: FabricFault) -> str:
-    """What a fault does, in words."""
+    """The effect of a fault, in words."""
     match fault["kind"]:
         case "loss":
             return f"lost packets with probability {fault.get('probability', 0.0):g}"
@@ -131,7 +131,7 @@ def does(fault: FabricFault) -> str:
 
 
 def listed(found: Iterable[Break]) -> list[str]:
-    """Faults in words, each once; of many, how many there are besides."""
+    """Faults in words, each once; of many, the rest is counted."""
     told = list(dict.fromkeys(str(one) for one in found))
     more = len(told) - MOST_TOLD
     return told if more <= 0 else [*told[:MOST_TOLD], units.counted(more, "more fault")]

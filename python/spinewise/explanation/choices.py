@@ -1,4 +1,4 @@
-"""The choices of one flow out of a trace, as arrays."""
+"""The choices of one flow from a trace, as arrays."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 DEAD_END = "into a dead end"
-"""What a way is called that leads nowhere at all."""
+"""The name of a path that leads nowhere."""
 NO_WAY_ON = "(no onward route)"
-"""Behind the name of a way that ends at a switch which knew none further."""
+"""The suffix of the name of a path that ends at a switch without an onward route."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A way that a packet could have taken.
+    """A path that a packet could have taken.
 
     Attributes:
-        name: the switches it leads over.
-        links: its links, from the device to the destination; where choices are yet to be made, the best ones; where a
-            switch knew no way on, up to there.
+        name: the switches on it.
+        links: its links, from the device to the destination; the best ones where a choice remains; if a
+            switch had no onward route, only up to it.
         queue_bytes: queued at the port of each link.
-        state: of each link: up, paused or down.
+        state: the state of each link: up, paused or down.
         queueing_us: how long the packet would have waited there, if nothing else came.
         travel_us: transmission and propagation.
         worse_us: how much longer than on the best candidate.
-        open: whether all its links worked, and every switch knew a way on.
-        offered: whether it was a candidate; the way of the packet before may be none any more.
-        saw: what the scheme saw of it, by quantity.
+        open: whether all its links worked, and every switch had an onward route.
+        offered: whether it was a candidate; the previous packet's path may no longer be one.
+        saw: the quantities that the scheme saw of it.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Candidate:
 
 
 class Choices:
-    """The choices of a flow's data packets, in the order of time: arrays by choice, candidates by row."""
+    """The choices of a flow's data packets, in order of time: arrays by choice, candidates by row."""
 
     def __init__(self, trace: pa.Table, flow: int, *, subflows: bool = False, values: bool = False) -> None:
         """Read the rows of a flow.
@@ -60,7 +60,7 @@ class Choices:
             trace: see docs/results.md.
             flow: its number.
             subflows: whether its packets belong to subflows.
-            values: whether the tags of hosts are values that switches hash, and name no paths.
+            values: whether the tags of hosts are values that switches hash, and do not name paths.
         """
         import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
 
@@ -95,7 +95,7 @@ class Choices:
         links, paths = self.links, self.stands_for
         self.names = [way_name(links[row], int(paths[row])) for row in range(len(number))]
         self.hashed = "hashes" in self.acts
-        # One path by its links; where a row stands for several, no two are the same.
+        # One path by its links; if a row represents several, no two are the same.
         self.paths = [(tuple(links[row]), row if paths[row] > 1 else 0) for row in range(len(number))]
 
     def __len__(self) -> int:
@@ -106,7 +106,7 @@ class Choices:
         return numbers(self.rows, name)
 
     def flags(self, name: str) -> Array:
-        """A column of truths, by row; true where an older version had none."""
+        """A column of truth values, by row; true if an older version had none."""
         return self.numbers(name) if name in self.rows.column_names else np.ones(self.rows.num_rows, dtype=bool)
 
     def words(self, name: str) -> list[str | None]:
@@ -125,23 +125,23 @@ class Choices:
         return np.array([at for at in changed if self.left(int(at)) != self.paths[self.chosen[at]]], dtype=int)
 
     def left(self, at: int) -> tuple[tuple[str, ...], int]:
-        """The path of the packet before."""
+        """The path of the previous packet."""
         then = self.stale(at)
         return self.paths[int(self.previous[at] if then is None else self.chosen[then])]
 
     def before(self, at: int) -> int | None:
-        """The choice before one at the same device."""
+        """The previous choice at the same device."""
         return next((k for k in range(at - 1, -1, -1) if self.device[k] == self.device[at]), None)
 
     def offers(self, at: int) -> list[str]:
-        """The first links of the candidates of a choice; none where they are values, which come and go all the time."""
+        """The first links of the candidates of a choice; empty if they are values, which change all the time."""
         if self.values and str(self.device[at]).startswith("host"):
             return []
         rows = range(self.starts[at], self.ends[at])
         return list(dict.fromkeys(self.links[row][0] for row in rows if self.offered[row] and self.links[row]))
 
     def stale(self, at: int) -> int | None:
-        """The choice before one at the same host, if its way leads over another path by now; None where it does not.
+        """The previous choice at the same host, if its path has changed since; None if it has not.
 
         Paths of which only the first links are known do not count.
         """
@@ -154,16 +154,16 @@ class Choices:
         return before if known and self.way[then] == self.way[now] and self.paths[then] != self.paths[now] else None
 
     def carried(self) -> list[tuple[int, int]]:
-        """The choices of hosts that moved nothing, and whose packet went another way all the same: routes had changed.
+        """The choices of hosts that moved nothing, but whose packet took another path because routes had changed.
 
-        Each with the choice before.
+        Each is paired with the previous choice.
         """
         moved = set(self.moves().tolist())
         stale = ((at, self.stale(at)) for at in range(len(self)) if at not in moved)
         return [(at, then) for at, then in stale if then is not None and self.left(at) != self.paths[self.chosen[at]]]
 
     def decisions(self) -> Array:
-        """The choices at which something was decided, as far as the scheme tells."""
+        """The choices at which something was decided, as far as the scheme reports it."""
         return np.array([at for at, acts in enumerate(self.acts) if acts in {None, "chooses"}], dtype=int)
 
     def decided_at(self, at: int) -> int:
@@ -174,7 +174,7 @@ class Choices:
         return here if self.acts[here] == "chooses" else at
 
     def best(self, at: int) -> int:
-        """The row of the best candidate; the chosen one if it is as good, or if none leads anywhere."""
+        """The row of the best candidate; the chosen one if it is equally good, or if none leads anywhere."""
 
         def badness(row: int) -> tuple[bool, float, bool]:
             return not (self.open[row] and self.offered[row]), float(self.worse[row]), row != self.chosen[at]
@@ -203,7 +203,7 @@ class Choices:
 def way_name(links: list[str], paths: int) -> str:
     """The switches between the ends of a path, by its links; of several paths the first switch.
 
-    Behind a fault a candidate may lead to no path at all: then its links end at the switch that knew no way on.
+    Behind a fault a candidate may lead to no path at all: then its links end at the switch without an onward route.
     """
     hops = [link.partition("->")[2] for link in links]
     if paths == 0:
@@ -217,12 +217,12 @@ def way_name(links: list[str], paths: int) -> str:
 
 
 def mine(trace: pa.Table, flow: int, kind: str) -> pa.Array | pa.ChunkedArray:
-    """Which rows are of this flow and kind of packet."""
+    """A mask of the rows of this flow and kind of packet."""
     import pyarrow.compute as pc  # noqa: PLC0415
 
     return pc.and_(pc.equal(trace.column("flow"), flow), pc.equal(trace.column("kind").cast("string"), kind))
 
 
 def is_of_flow(quantity: pa.Field) -> bool:
-    """Whether what a scheme saw is of the flow, and not of a way."""
+    """Whether a quantity that a scheme saw is about the flow, and not about a path."""
     return (quantity.metadata or {}).get(b"of") == b"flow"

@@ -1,4 +1,4 @@
-"""Why a flow moved: the choices of one flow out of a trace, as facts that `spinewise.explanation.story` tells.
+"""Explain why a flow moved: the choices of one flow from a trace, as facts for `spinewise.explanation.story`.
 
 All times are in microseconds.
 """
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Move:
-    """A packet that took another way than the one before it.
+    """A packet that took another path than the previous one.
 
     Attributes:
-        time_us: when; since_start_us: counted from the start of the flow.
-        device: who chose.
+        time_us: the time; since_start_us: the time since the start of the flow.
+        device: the device that chose.
         seq: first byte of the packet.
         silent_us: since the packet before, at this device.
-        rule: why, in the scheme's words; None if it does not tell.
-        decided_us: when that was decided, where it was at an earlier packet.
-        saw: what the scheme saw of the flow, by quantity.
-        old, new, best: where from, where to, and what would have been best; old is None at the first packet.
-        gain_us: how much sooner through than on the old way; None where either led nowhere, or is not known.
-        gone, come: uplinks that have left its candidates since the packet before, and those that have joined them.
-        faults: the faults of the old way and of the new one that held then, in words.
-        by_routes: the device kept its choice, and switches behind it took that over another path.
+        rule: the reason, in the scheme's words; None if it gives none.
+        decided_us: when that was decided, if it was at an earlier packet.
+        saw: the quantities that the scheme saw of the flow.
+        old, new, best: the old path, the new path and the best one; old is None at the first packet.
+        gain_us: how much earlier it arrived than on the old path; None if either led nowhere, or is unknown.
+        gone, come: uplinks that left its candidates since the previous packet, and those that joined them.
+        faults: the faults active on the old and the new path at that time, in words.
+        by_routes: the device kept its choice, and switches behind it used another path.
         sent_again: packets sent again before the next move.
     """
 
@@ -67,13 +67,13 @@ class Move:
 
     @property
     def escaped(self) -> bool:
-        """Whether nothing got through on the old way, and something did on the new one."""
+        """Whether nothing got through on the old path, and something did on the new one."""
         return self.old is not None and not self.old.open and self.new.open
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one way got: packets, the mean wait its packets met there, and how often it was best as any packet chose."""
+    """The share of one path: packets, their mean wait there, and how often it was best when any packet chose."""
 
     device: str
     name: str
@@ -84,19 +84,19 @@ class Share:
 
 @dataclass(frozen=True)
 class Story:
-    """All that is told of a flow.
+    """Everything reported about a flow.
 
     Attributes:
         flow: its facts, as in flows.parquet; times as `start_us`, `fct_us`, `ideal_fct_us`.
-        scheme: who chose, and about, what that is.
-        quantities: what the scheme looks at: (unit, meaning) by name.
-        first: where its first packet went.
-        moves: those asked for, in order; moves_in_all: how many there were.
-        shares: packets by way.
-        again: packets sent again, in order, as far as the trace tells.
-        lost: packets and acknowledgements that never arrived, or not whole, by place; None where that is not known.
-        faults: the faults that held while it was under way, in words.
-        hashed: a hash of the header decides where its packets go.
+        scheme: the scheme that chose, and about, its description.
+        quantities: the quantities that the scheme uses: (unit, meaning) by name.
+        first: the choice of its first packet.
+        moves: the requested moves, in order; moves_in_all: the number of all.
+        shares: packets by path.
+        again: packets sent again, in order, as far as the trace has them.
+        lost: packets and acknowledgements that never arrived, or not whole, by place; None if unknown.
+        faults: the faults active while it was in progress, in words.
+        hashed: whether a hash of the header decides its paths.
         summary: counts and means over the whole flow.
     """
 
@@ -115,12 +115,12 @@ class Story:
     summary: dict[str, float | int | None]
 
     def as_dict(self) -> dict[str, object]:
-        """As JSON has it."""
+        """The story as a dictionary for JSON."""
         return asdict(self)
 
 
 def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None = None) -> Result:
-    """`result` with a trace of `flow`: its own, or that of the same run once more; of one on Linux, the simulator's.
+    """Return `result` with a trace of `flow`: its own, or that of the repeated run; for one on Linux, the simulator's.
 
     Raises:
         SpecError: the flow cannot be traced, or the run does not come out as it did.
@@ -131,7 +131,7 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
         again = api.run(result.spec, trace=[flow], progress=progress)
     except SpecError as error:
         if error.key == "trace":
-            # It met no choices; what it came to is known all the same.
+            # It had no choices; its outcome is known nevertheless.
             hint = "; ".join(text for text in (error.hint, in_short(flow_facts(result, flow))) if text)
             raise SpecError("--flow", error.value, error.allowed, hint) from None
         raise error.with_file(f"{folder}/{formats.RUN.record}") from None
@@ -139,7 +139,7 @@ def traced(result: Result, flow: int, folder: str, progress: ProgressHook | None
 
 
 def traced_again(result: Result, again: Result, folder: str | None = None) -> Result:
-    """`again`, which is the same run once more.
+    """Return `again`, a repetition of the same run.
 
     Raises:
         SpecError: it does not come out as it did.
@@ -152,7 +152,7 @@ def traced_again(result: Result, again: Result, folder: str | None = None) -> Re
 
 
 def on_linux(result: Result, flow: int) -> str | None:
-    """What became of a flow on Linux, which does not tell its choices; None of a run of the simulator."""
+    """The outcome of a flow on Linux, which does not record choices; None for a run of the simulator."""
     if "linux" not in result.report:
         return None
     return (
@@ -163,14 +163,14 @@ def on_linux(result: Result, flow: int) -> str | None:
 
 
 def no_choice(facts: FlowFacts) -> tuple[str, str | None]:
-    """What a flow would have to be that nothing was chosen for, and what this one was."""
+    """What a flow needs to be explained, and what this one without choices was."""
     if facts.get("packets"):
         return "a flow that had more than one path", f"this one had a single path throughout; {in_short(facts)}"
     return "a flow that has sent a packet between two racks in this run", None
 
 
 def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: True) -> Story:
-    """What the trace of `result` tells of a flow; of its moves those that are `wanted`.
+    """The story of a flow, from the trace of `result`; of its moves, only those `wanted`.
 
     Raises:
         SpecError: the flow has sent nothing.
@@ -221,13 +221,13 @@ def all_moves(choices: Choices, moves: Array, start: float, losses: Losses) -> I
 
 
 def by_routes(choices: Choices, carried: list[tuple[int, int]], start: float, losses: Losses) -> Iterator[Move]:
-    """The moves of packets whose way was kept, by switches whose routes had changed."""
+    """The moves of packets whose choice was kept, by switches whose routes had changed."""
     for at, then in carried:
         yield off(choices, then, move_at(choices, at, start, at, losses), losses, by_routes=True)
 
 
 def off(choices: Choices, then: int, move: Move, losses: Losses, *, by_routes: bool) -> Move:
-    """A move off the path that the packet of choice `then` took; what was queued there meanwhile is not known."""
+    """A move off the path that the packet of choice `then` took; what was queued there meanwhile is unknown."""
     old = without(choices.candidate(int(choices.chosen[then])), choices.of_flow)
     links = set(old.links)
     cut = any(one.cuts and one.holds(move.time_us, move.time_us) and links & one.links for one in losses.breaks)
@@ -269,10 +269,10 @@ def move_at(choices: Choices, at: int, start: float, following: int, losses: Los
 
 
 def faults_of(losses: Losses, way: Candidate | None, at_us: float) -> tuple[str, ...]:
-    """The faults that held on a way at some instant."""
+    """The faults active on a path at some instant."""
     links = set() if way is None else set(way.links)
     found = [one for one in losses.breaks if one.holds(at_us, at_us) and links & one.links]
-    # Where a way ends at a switch that knew none further, it is a link behind it that is down.
+    # If a path ends at a switch without an onward route, the link behind that switch is down.
     if not found and way is not None and not way.open and way.links:
         end = way.links[-1].partition("->")[2].partition("#")[0]
         found = [one for one in losses.breaks if one.cuts and one.holds(at_us, at_us) and one.touches(end)]
@@ -280,13 +280,13 @@ def faults_of(losses: Losses, way: Candidate | None, at_us: float) -> tuple[str,
 
 
 def without(candidate: Candidate, names: set[str]) -> Candidate:
-    """A candidate without what is no fact of it alone."""
+    """A candidate without the quantities that are not about it alone."""
     saw = {name: value for name, value in candidate.saw.items() if name not in names}
     return Candidate(**(vars(candidate) | {"saw": saw}))
 
 
 def shares(choices: Choices) -> list[Share]:
-    """Packets by way."""
+    """Packets by path."""
     found: dict[tuple[str, str], list[float]] = {}
     for at in range(len(choices)):
         for row in range(choices.starts[at], choices.ends[at]):

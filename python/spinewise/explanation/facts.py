@@ -1,4 +1,4 @@
-"""What the table of flows says of one flow."""
+"""The facts about one flow in the table of flows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "time
 
 
 class FlowFacts(TypedDict, total=False):
-    """What flows.parquet says of a flow: `FACTS`, and times in µs. Its number alone where a run kept no flows."""
+    """The facts about a flow in flows.parquet: `FACTS`, and times in µs. Only its number if a run kept no flows."""
 
     flow: Required[int]
     traffic: str
@@ -41,7 +41,7 @@ class FlowFacts(TypedDict, total=False):
 
 
 def flow_facts(result: Result, flow: int) -> FlowFacts:
-    """What flows.parquet says of a flow; its number alone where a run kept no flows."""
+    """Read the facts about a flow from flows.parquet; only its number if a run kept no flows."""
     facts: FlowFacts = {"flow": flow}
     if flow < result.flows.num_rows:
         row = result.flows.slice(flow, 1).to_pylist()[0]
@@ -53,7 +53,7 @@ def flow_facts(result: Result, flow: int) -> FlowFacts:
 
 
 def in_short(facts: FlowFacts) -> str:
-    """What became of a flow, in a line; nothing where a run kept no flows."""
+    """The outcome of a flow, in a line; empty if a run kept no flows."""
     if "fct_us" not in facts:
         return ""
     took = f"arrived after {duration(facts['fct_us'] / 1e6)}" if facts["finished"] else "had not arrived"

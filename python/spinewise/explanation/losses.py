@@ -1,4 +1,4 @@
-"""Which packets of a flow never arrived, acknowledgements too: what became of them, where, and by which fault."""
+"""The packets of a flow that never arrived, including acknowledgements: their fate, where, and by which fault."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
 
-# What became of packets, as the engine calls it.
+# The fates of packets, in the engine's words.
 NO_ROOM, TRIMMED, DISCARDED, ON_LINK, NO_WAY, DIED, CIRCLED = (
     "no room", "trimmed", "discarded", "lost on the link", "no way on", "died", "hop limit reached",
 )  # fmt: skip
 BY_FAULTS = {ON_LINK, NO_WAY, DIED, CIRCLED}
 
 Place = tuple[str, str, str, str | None]
-"""The kind of packets that met one fate, the fate, the device and the link."""
+"""The kind of packets with the same fate, the fate, the device and the link."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """Packets of a flow that met one fate at one place.
+    """Packets of a flow with the same fate at the same place.
 
     Attributes:
         kind: "data" or "ack".
         fate: as in losses.parquet.
-        device: where.
-        link: the link it should have left by; lost on a link or without a way on, the one it came by.
-        packets: how many; first_us, last_us: when.
-        rerouted_us: when the switch that had sent the last of them there used other routes; None: never, or not known.
+        device: the place.
+        link: the link it should have left by; if lost on a link or without an onward route, the one it came by.
+        packets: the number; first_us, last_us: the times.
+        rerouted_us: when the switch that had sent the last of them used other routes; None: never, or unknown.
         faults: the faults that explain it, in words.
     """
 
@@ -53,7 +53,7 @@ class Lost:
         return f"{units.counted(self.packets, noun)} {self.did()}{self.when()}{self.cause()}"
 
     def did(self) -> str:
-        """What became of them, and where."""
+        """The fate of the packets, and where."""
         several = self.packets != 1
         its, it, were = ("their", "them", "were") if several else ("its", "it", "was")
         sender = f", where {self.link.partition('->')[0]} had sent {it}" if self.link else ""
@@ -68,12 +68,12 @@ class Lost:
         }[self.fate]
 
     def when(self) -> str:
-        """When it happened."""
+        """The time of the losses."""
         first, last = (units.duration(us / 1e6) for us in (self.first_us, self.last_us))
         return f" (at {first})" if first == last else f" (from {first} to {last})"
 
     def cause(self) -> str:
-        """By which fault, and when its sender went round it."""
+        """The fault that caused the losses, and when the sender avoided it."""
         told = [*self.faults]
         if self.rerouted_us is not None and self.link and self.fate in BY_FAULTS:
             sender = self.link.partition("->")[0]
@@ -82,7 +82,7 @@ class Lost:
 
 
 class Losses:
-    """What a flow lost, in the order of time; nothing where the run tells of no losses."""
+    """The losses of a flow, in order of time; empty if the run recorded none."""
 
     def __init__(self, result: Result, flow: int) -> None:
         import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
@@ -91,7 +91,7 @@ class Losses:
         self.result = result
         rows = result.flows.filter(pc.equal(result.flows.column("flow"), flow)).select(["src", "dst"]).to_pylist()
         self.ways: dict[tuple[str, str], frozenset[str]] = {}
-        # Where packets of a kind go.
+        # The destination of packets of a kind.
         self.goal = {"data": f"host{rows[0]['dst']}", "ack": f"host{rows[0]['src']}"} if rows else {}
         table = result.losses
         self.known = table is not None
@@ -108,7 +108,7 @@ class Losses:
         self.seq = np.zeros(0, dtype=np.uint64) if mine is None else numbers(mine, "seq")
 
     def of_packet(self, seq: int, begin_us: float, end_us: float) -> Lost | None:
-        """What became of a data packet with these bytes that was under way then; None if it was not lost."""
+        """The loss of a data packet with these bytes that was in flight then; None if it was not lost."""
         inside = self.within("data", begin_us, end_us)
         found = self.groups([at for at in inside if self.seq[at] == seq][:1])
         return found[0] if found else None
@@ -127,7 +127,7 @@ class Losses:
         return [int(at) for at in np.flatnonzero(between) if self.kind[at] == kind]
 
     def groups(self, chosen: Sequence[int]) -> list[Lost]:
-        """These losses by kind, fate and place, data first and then by how many."""
+        """Group these losses by kind, fate and place, data first and then by number."""
         together: dict[Place, list[int]] = {}
         for at in chosen:
             place = (str(self.kind[at]), str(self.fate[at]), str(self.device[at]), self.link[at])
@@ -141,7 +141,7 @@ class Losses:
         return sorted(found, key=lambda one: (one.kind != "data", -one.packets))
 
     def causes(self, place: Place, first_us: float, last_us: float) -> list[Break]:
-        """The faults behind what was lost: those of its link, or of links on its way on, that held or had held last."""
+        """The faults behind a loss: those of its link, or of links further on, that were active or had been last."""
         kind, fate, device, link = place
         if fate not in BY_FAULTS:
             return []
@@ -158,7 +158,7 @@ class Losses:
         return [one for one in near if one.holds(first_us, last_us)] or near[-1:]
 
     def way(self, device: str, host: str) -> frozenset[str]:
-        """The links from a device on to a host: looked for once, which takes half a second in a large fabric."""
+        """The links from a device to a host; cached, as the search takes half a second in a large fabric."""
         if (device, host) not in self.ways:
             self.ways[device, host] = onward(self.result, device, host)
         return self.ways[device, host]

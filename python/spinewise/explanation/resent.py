@@ -1,4 +1,4 @@
-"""What a flow sent again, how long it was silent before, and what became of the packets before."""
+"""The retransmissions of a flow, its silences before them, and the fate of the original packets."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ NEARLY = 0.9
 
 @dataclass(frozen=True)
 class Again:
-    """A packet that carried bytes sent before.
+    """A packet with bytes that had been sent before.
 
     Attributes:
-        time_us: when it left the device that chooses; before_us: when these bytes had passed there last.
-        seq: first byte of it.
-        silent_us: since the packet before of this flow, at this device.
+        time_us: when it left the device that chooses; before_us: when these bytes last passed there.
+        seq: its first byte.
+        silent_us: the time since the flow's previous packet, at this device.
         timeout: whether that was as long as the least retransmission timeout, which begins a few packets earlier.
-        path: links that the packet before had been sent to take; up to the last switch that knew a way.
-        lost: what became of that packet; None if it was not lost.
+        path: links chosen for the earlier packet, up to the last switch that had a route.
+        lost: the loss of that packet; None if it was not lost.
         acks: the flow's acknowledgements that were lost between the two.
-        faults: the faults that held between the two, in words.
-        others_went_on: over Ultra Ethernet a timer is of one packet, and others go on: then the time since it left
+        faults: the faults active between the two, in words.
+        others_went_on: over Ultra Ethernet a timer is for one packet, and others continue: then the time since it left
             before counts.
     """
 

@@ -10,7 +10,7 @@ from spinewise.explanation.explain import Move, Share, Story
 from spinewise.explanation.resent import Again
 from spinewise.measures import units
 
-# At most this many moves are told one by one: if there are more, those that gained and lost most.
+# At most this many moves are shown one by one: if there are more, those that gained and lost most.
 MOST_TOLD = 12
 KILO = 1000
 # Why packets go where a hash puts them.
@@ -19,7 +19,7 @@ HASHED = (
 )
 HASHED_ANEW = "the candidates have changed, and the hash of its header picks another one"
 EXTREMES = 3
-# At most this many packets sent again are told one by one.
+# At most this many packets sent again are shown one by one.
 MOST_AGAIN = 5
 # At most this many places of losses.
 MOST_LOST = 8
@@ -38,7 +38,7 @@ def tell(story: Story, *, everything: bool = False) -> str:
 
 
 def heading(story: Story) -> str:
-    """What the flow was."""
+    """The description of the flow."""
     flow = story.flow
     lines = [f"Flow {flow['flow']} under {story.scheme}{': ' if story.about else ''}{story.about}"]
     if "size_bytes" in flow:
@@ -61,7 +61,7 @@ def heading(story: Story) -> str:
 
 
 def delays(story: Story) -> list[str]:
-    """What was lost and waited for, as far as the trace tells; nothing where nothing was sent again."""
+    """The losses and waits, as far as the trace has them; empty if nothing was sent again."""
     end = arrived_us(story)
     before = [one for one in story.again if one.time_us <= end]
     after = [one for one in story.again if one.time_us > end]
@@ -69,13 +69,13 @@ def delays(story: Story) -> list[str]:
 
 
 def arrived_us(story: Story) -> float:
-    """When the flow had arrived in full; never if it had not when the run ended."""
+    """The time at which the flow had arrived in full; infinity if the run ended before."""
     flow = story.flow
     return float(flow["start_us"]) + float(flow["fct_us"]) if flow.get("finished") else math.inf
 
 
 def held_up(story: Story, again: list[Again]) -> list[str]:
-    """What was waited for before the flow had arrived."""
+    """The waits before the flow had arrived."""
     if not again:
         return []
     flow, waits = story.flow, [one for one in again if one.timeout]
@@ -98,7 +98,7 @@ def held_up(story: Story, again: list[Again]) -> list[str]:
 
 
 def sent_too_late(story: Story, again: list[Again]) -> list[str]:
-    """What was sent again although everything had arrived: its sender did not know."""
+    """The packets sent again although everything had arrived, which the sender did not know."""
     if not again:
         return []
     waits = [one for one in again if one.timeout]
@@ -111,13 +111,13 @@ def sent_too_late(story: Story, again: list[Again]) -> list[str]:
 
 
 def one_by_one(story: Story, again: list[Again]) -> list[str]:
-    """A line for each of the first packets, and how many more there are."""
+    """A line for each of the first packets, and the number of the others."""
     lines = [f"  - {one_again(one, float(story.flow.get('start_us', 0.0)))}" for one in again[:MOST_AGAIN]]
     return [*lines, *([f"  … and {packets(len(again) - MOST_AGAIN)} more"] if len(again) > MOST_AGAIN else [])]
 
 
 def one_again(one: Again, start_us: float) -> str:
-    """A packet sent again, and where the one before may have been lost."""
+    """A packet sent again, and where the original may have been lost."""
     said = (
         f"byte {one.seq:,}, sent {us(one.before_us - start_us)} after the start, went again"
         f" {us(one.time_us - one.before_us)} later"
@@ -132,13 +132,13 @@ def one_again(one: Again, start_us: float) -> str:
 
 
 def meanwhile(one: Again, named: Iterable[str]) -> str:
-    """The faults that held meanwhile, other than those named."""
+    """The faults active meanwhile, except those named."""
     others = [fault for fault in one.faults if fault not in named]
     return f"; meanwhile {', '.join(others)}" if others else ""
 
 
 def losses(story: Story) -> list[str]:
-    """What it lost, and which faults held while it was under way."""
+    """The packets lost, and the faults active while the flow was in progress."""
     parts = []
     if story.faults:
         parts.append(f"While it was in progress: {'; '.join(story.faults)}.")
@@ -150,7 +150,7 @@ def losses(story: Story) -> list[str]:
 
 
 def beginning(story: Story) -> str:
-    """Where the first packet went."""
+    """The path of the first packet."""
     first = story.first
     return "\n".join(
         [
@@ -202,7 +202,7 @@ def one_move(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
 
 
 def by_faults(move: Move) -> list[str]:
-    """What a move has to do with faults: what broke, and which uplinks were candidates."""
+    """The role of faults in a move: what failed, and which uplinks were candidates."""
     told = [*move.faults]
     if move.gone:
         told.append(
@@ -218,7 +218,7 @@ def by_faults(move: Move) -> list[str]:
 
 
 def reasons(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
-    """Why, what the scheme saw, and what was true."""
+    """The reason, what the scheme saw, and what was true."""
     lines = []
     if move.rule:
         when = f" (decided at {us(move.decided_us)})" if move.decided_us is not None else ""
@@ -231,7 +231,7 @@ def reasons(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
     seen = [quantities(move.saw, told)] if move.saw else []
     seen += [f"{one.name}: {quantities(one.saw, told)}" for one in different(move) if one.saw]
     lines += ["  saw:  " + seen[0], *("        " + line for line in seen[1:])] if seen else []
-    # What was so on the old path is not known where switches lead its way elsewhere by now.
+    # The state of the old path is unknown if switches now lead it elsewhere.
     unknown = move.old if move.gain_us is None and move.old and move.old.open and move.new.open else None
     ways = [one for one in different(move) if one is not unknown]
     shown = [truth(one, is_best=one is move.best or one.worse_us == 0.0) for one in ways]
@@ -240,7 +240,7 @@ def reasons(move: Move, told: Quantities, *, hashed: bool) -> list[str]:
 
 
 def different(move: Move) -> list[Candidate]:
-    """The ways that a move is about, each once: the old, the new, the best."""
+    """The paths that a move concerns, each once: the old, the new, the best."""
     found: list[Candidate] = []
     for one in (move.old, move.new, move.best):
         if one is not None and all(one.name != other.name for other in found):
@@ -249,7 +249,7 @@ def different(move: Move) -> list[Candidate]:
 
 
 def truth(way: Candidate, *, is_best: bool) -> str:
-    """What was so on a way."""
+    """The true state of a path."""
     found = [
         f"{units.size(queued)} at {link}" + (f" ({state})" if state != "up" else "")
         for link, queued, state in zip(way.links, way.queue_bytes, way.state, strict=True)
@@ -274,7 +274,7 @@ def truth(way: Candidate, *, is_best: bool) -> str:
 
 
 def verdict(move: Move) -> str:
-    """Whether a move paid; nothing of a first packet."""
+    """Whether a move paid off; empty for a first packet."""
     if move.old is None:
         return ""
     again = f"; {packets(move.sent_again)} sent again before the next move" if move.sent_again else ""
@@ -282,7 +282,7 @@ def verdict(move: Move) -> str:
         if move.escaped:
             said = "it paid: nothing got through on the old path any longer"
         elif move.old.open and move.new.open:
-            # Switches lead the old way over another path by now: what it would have cost is not known.
+            # Switches now lead the old choice over another path: its cost is unknown.
             return again.removeprefix("; ")
         elif move.old.open:
             said = "it cost: nothing got through on the new path"
@@ -304,7 +304,7 @@ def verdict(move: Move) -> str:
 
 
 def ways(shares: Iterable[Share]) -> str:
-    """What each way got, as a table."""
+    """The share of each path, as a table."""
     lines = ["Where its packets went, and what they met there:"]
     for device in sorted({share.device for share in shares}):
         mine = [share for share in shares if share.device == device]
@@ -328,7 +328,7 @@ def closing(story: Story) -> str:
     where = "a hash decides where they go" if story.hashed else f"a decision was made at {decisions:,} of them"
     by_routes = f", and {sums['moves_by_routes']:,} more by switches" if sums["moves_by_routes"] else ""
     lines.append(f"  {packets(sums['packets'] or 0)}; {where}; {moved:,} move{'s' * (moved != 1)}{by_routes}")
-    # Where nothing got through on any path that was taken, there is none to compare.
+    # If nothing got through on any path taken, there is none to compare.
     if (behind := sums["mean_regret_us"]) is not None:
         lines.append(
             f"  {units.percent(sums['decisions_that_were_best'] or 0.0)} of the decisions chose a best path;"
@@ -365,7 +365,7 @@ def closing(story: Story) -> str:
 
 
 def legend(story: Story) -> str:
-    """What the words mean."""
+    """The meanings of the terms."""
     lines = ["Terms:"]
     lines += [
         f"  {name.partition('.')[2]}: {meaning}" + (f" ({unit})" if unit else "")
@@ -380,7 +380,7 @@ def legend(story: Story) -> str:
 
 
 def quantities(saw: dict[str, float], told: Quantities) -> str:
-    """What was seen, by name, in its unit."""
+    """The quantities seen, by name, with units."""
 
     def one(name: str, value: float) -> str:
         unit, _ = told.get(name, ("", ""))
@@ -402,5 +402,5 @@ def packets(count: float) -> str:
 
 
 def times(count: float) -> str:
-    """How often, in words."""
+    """The number of times, in words."""
     return "once" if count == 1 else f"{count:,.0f} times"

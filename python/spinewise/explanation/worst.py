@@ -1,4 +1,4 @@
-"""Which flows to ask about: the slowest of a run, those that waited for timers, and those that its faults hurt most."""
+"""The flows worth explaining: the slowest of a run, those that waited for timers, and those that faults hurt most."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
 
 MOST = 8
-"""Flows of a list."""
+"""The length of a list of flows."""
 LATER = 1.1
-"""A flow is hurt that takes this many times as long as without the faults."""
+"""The factor by which a flow must be slower than without the faults to count as hurt."""
 RESENT = 32
-"""Flows that sent more again than without the faults and are looked into: those that took the most longer."""
+"""The number of flows examined that retransmitted more than without the faults: those that were delayed most."""
 NEVER_SLOWER = {"loss", "black_hole"}
-"""Faults that take packets, and leave paths as many and as fast as they were."""
+"""Faults that lose packets, and leave the number and the rates of paths unchanged."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A flow worth asking about.
+    """A flow worth explaining.
 
     Attributes:
         flow: its number.
         traffic: the traffic entry.
         src, dst: hosts.
-        size_bytes: its size; 0 where it has none.
+        size_bytes: its size; 0 if it has none.
         start_us: when it started.
         took_us: until it had arrived, or the run ended.
         finished: whether it had arrived by then.
-        slowdown: that against its ideal.
+        slowdown: that time over its ideal.
         timeouts: retransmission timeouts.
     """
 
@@ -65,8 +65,8 @@ class Hurt:
 
     Attributes:
         flow: the flow.
-        without_us: what it took without the faults.
-        why: what became of it, in words.
+        without_us: its time without the faults.
+        why: the reason, in words.
     """
 
     flow: Asked
@@ -76,11 +76,11 @@ class Hurt:
 
 @dataclass(frozen=True)
 class Victims:
-    """What the faults of a run did to its flows.
+    """The effect of a run's faults on its flows.
 
     Attributes:
         flows: flows between racks that had arrived without the faults.
-        later: so many took more than a tenth longer with the faults.
+        later: how many took more than a tenth longer with the faults.
         sooner: how many took less time, by more than a tenth.
         worst: those that lost packets to the faults and took the most longer, against their ideals.
         others: those that lost none to them, and took the most longer.
@@ -116,12 +116,12 @@ class Table:
         self.can = (src != dst) & (numbers(result.flows, "packets") > 0) & ~endless
 
     def worst(self, badness: Array, least: float, most: int = MOST) -> list[int]:
-        """The flows that are worst by some measure, of those above the least of it."""
+        """The flows that are worst by some measure, of those above a minimum."""
         order = np.argsort(-badness, kind="stable")
         return [int(flow) for flow in order if self.can[flow] and badness[flow] > least][:most]
 
     def asked(self, flow: int) -> Asked:
-        """What is told of a flow."""
+        """The facts about a flow in the list."""
         row = self.result.flows.slice(flow, 1).to_pylist()[0]
         return Asked(
             flow=flow,
@@ -141,7 +141,7 @@ def slowest(result: Result) -> tuple[list[Asked], list[Asked]]:
     """The slowest flows against their ideals, and others that waited for retransmission timeouts most often."""
     table = Table(result)
     slow = table.worst(table.slowdown, 0.0)
-    # What took less than a timeout had arrived before its sender's timer expired.
+    # A flow that took less than a timeout had arrived before its sender's timer expired.
     least_us = 1e6 * min((seconds for _, seconds, _ in timeouts_of(result.spec.get("transport") or {})), default=0.0)
     table.timeouts = np.where(table.took >= NEARLY * least_us, table.timeouts, 0)
     waited = [flow for flow in table.worst(table.timeouts.astype(float), 0.0) if flow not in slow]
@@ -152,7 +152,7 @@ def victims(result: Result, without: Result, again: Callable[[list[int]], Result
     """The flows of `result` that took longer than in the same run `without` its faults; `again` traces some of them.
 
     Raises:
-        SpecError: the two have other flows.
+        SpecError: the two have different flows.
     """
     table, whole = Table(result), Table(without)
     if result.report["traffic_hash"] != without.report["traffic_hash"]:
@@ -177,13 +177,13 @@ def victims(result: Result, without: Result, again: Callable[[list[int]], Result
 
 
 def why(lost: Sequence[Lost]) -> str:
-    """What the faults took from a flow, in words, by place."""
+    """The flow's losses to the faults, in words, by place."""
     more = f"; {units.counted(len(lost) - 2, 'more place')}" if len(lost) > 2 else ""
     return "; ".join(str(one) for one in lost[:2]) + more
 
 
 def elsewhere(result: Result) -> str:
-    """What can have made a flow late that lost no packet to the faults."""
+    """Possible reasons why a flow was late that lost no packet to the faults."""
     kinds = {fault["kind"] for fault in result.spec.get("fault") or []}
     queues = "it met other queues, as other flows sent at other times"
     return queues if kinds <= NEVER_SLOWER else f"a link on its way was slower or longer, paths were fewer, or {queues}"
@@ -201,7 +201,7 @@ def line(one: Asked) -> str:
 
 
 def told(slow: list[Asked], waited: list[Asked], asked: str, *, faulty: bool) -> str:
-    """The flows worth asking about, and how to go on: `asked` is the folder, with what else the command needs."""
+    """The flows worth explaining, and the next command: `asked` is the folder, with other arguments it needs."""
     parts = ["\n".join(["The slowest flows between racks, against their ideals:", *map(line, slow)])]
     if waited:
         parts.append("\n".join(["Others that waited for retransmission timeouts:", *map(line, waited)]))
@@ -214,7 +214,7 @@ def told(slow: list[Asked], waited: list[Asked], asked: str, *, faulty: bool) ->
 
 
 def told_victims(found: Victims, asked: str, breaks: list[str]) -> str:
-    """Whom the faults hurt, and why."""
+    """The flows that the faults hurt, and why."""
     lines = [
         f"{found.later:,} of {units.counted(found.flows, 'flow')} between racks took more than a tenth longer than in"
         f" the same run without its faults, and {found.sooner:,} more than a tenth less ({'; '.join(breaks)})."

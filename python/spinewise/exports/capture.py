@@ -21,17 +21,17 @@ from spinewise.runs.result import Result, refuse_linux
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Bytes of each frame that are kept unless told otherwise: all headers.
+# Bytes of each frame that are kept by default: all headers.
 SNAP_BYTES = 128
 # Rows that are turned into Python's numbers at a time.
 _ROWS = 20_000
 
 
 def captured(result: Result, at: Sequence[str] | None, folder: str, progress: ProgressHook | None = None) -> Result:
-    """`result` with packets captured at the places `at`: its own, or those of the same run once more.
+    """Return `result` with packets captured at the places `at`: its own, or those of the same run repeated.
 
     Raises:
-        SpecError: it captured none and no place is named, a place is none of the fabric, or the run does not come out
+        SpecError: it captured none and no place is named, a place is not in the fabric, or the run does not come out
             as it did.
     """
     if at is None:
@@ -96,7 +96,7 @@ def _strings(words: Sequence[str]) -> pa.Array:
 
 
 def blocks(result: Result, snap_bytes: int = SNAP_BYTES) -> Iterator[bytes]:
-    """The file, in pieces; `snap_bytes` is the most that is kept of each frame, 0 for all."""
+    """The file, in pieces; `snap_bytes` is the most kept of each frame, 0 for all."""
     if result.packets is None:
         raise SpecError("RUN", result.title(), "a run that captured packets")
     fabric = core.topology(result.spec)
@@ -114,7 +114,7 @@ def blocks(result: Result, snap_bytes: int = SNAP_BYTES) -> Iterator[bytes]:
 
 
 def links_of(fabric: Fabric, ports: Sequence[Captured]) -> dict[str, tuple[int, Link]]:
-    """Of each port its number in the file and the link it sends on."""
+    """The number in the file of each port, and the link it sends on."""
     numbers = {node["name"]: n for n, node in enumerate(fabric["nodes"])}
     links = {link["name"]: link for link in fabric["links"]}
     found = {}

@@ -1,6 +1,6 @@
-"""A packet of the model as an Ethernet frame: what a capture of it on a real link would hold.
+"""A packet of the model as an Ethernet frame, as a capture on a real link would contain it.
 
-The model has no addresses and no payload. What stands in for them:
+The model has no addresses and no payload. Their substitutes:
 
 - Hosts are 10.0.0.1 and up, switches 172.16.0.1 and up, both in the order of their numbers. Each node has one MAC
   address, 02:00 and its number: a frame carries those of the two ends of the link.
@@ -21,13 +21,13 @@ from spinewise.exports.told import Packet, Told
 
 FIRST_PORT = 61_000
 PORTS = 4_000
-# UDP ports of what schemes send: from and to the same.
+# UDP ports of packets that schemes send: source and destination are the same.
 SCHEME_PORTS = {"probe": 65_401, "probe_reply": 65_402, "message": 65_403}
 
 IPV4, FLOW_CONTROL = b"\x08\x00", b"\x88\x08"
 TCP, UDP = 6, 17
 ETHERNET_BYTES, IPV4_BYTES, UDP_BYTES = 14, 20, 8
-# IEEE 802.1Qbb: to whom flow control is sent, its opcode, its frame without FCS, the unit of its times, bits.
+# IEEE 802.1Qbb: the destination of flow control, its opcode, its frame without FCS, the unit of its times, bits.
 PAUSE_ADDRESS = bytes.fromhex("0180c2000001")
 CLASS_PAUSE = 0x0101
 LEAST_FRAME = 60
@@ -51,7 +51,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Frame:
-    """The bytes of a frame that are not zero, and how long it is; behind them there are zeros, and then `tail`."""
+    """The bytes of a frame that are not zero, and its length; they are followed by zeros, and then `tail`."""
 
     head: bytes
     zeros: int
@@ -103,9 +103,9 @@ def frame(packet: Packet, told: Told, link: Link, seen: set[tuple[int, int, bool
 
     Args:
         packet: a row of packets.parquet.
-        told: what all packets have in common.
-        link: where it is captured.
-        seen: which flows have closed, by direction, at this port; kept up to date here.
+        told: the settings common to all packets.
+        link: the link where it is captured.
+        seen: the flows that have closed, by direction, at this port; updated here.
     """
     if packet.kind == "pause":
         return pause(packet, link)

@@ -1,4 +1,4 @@
-"""The fabric of a run as GraphML (graphml.graphdrawing.org), with what its links carried: for networkx, Gephi, yEd.
+"""The fabric of a run as GraphML (graphml.graphdrawing.org), with the traffic on its links: for networkx, Gephi, yEd.
 
 A directed graph: a cable is two edges, and parallel cables are parallel edges, each with the name of its link as id.
 """
@@ -19,13 +19,13 @@ Value = str | int | float | bool
 Row = dict[str, Value]
 # GraphML's names of types (section 2.4.4 of its primer).
 TYPES: Mapping[type, str] = {str: "string", bool: "boolean", int: "long", float: "double"}
-# What reports have of a link; null where it was not measured.
+# A link's values in reports; null if not measured.
 CARRIED = ("packets", "bytes", "utilisation", "drops", "marks", "lost", "longest_queue_bytes", "paused_ps", "pauses",
            "use_max")  # fmt: skip
 
 
 def text(result: Result) -> tuple[bytes, int, int]:
-    """The document, and how many nodes and edges it has."""
+    """The document, and its numbers of nodes and edges."""
     fabric = core.topology(result.spec)
     nodes = {node["name"]: of_node(node) for node in fabric["nodes"]}
     carried = {link["name"]: dict(link) for link in result.report["links"]}
@@ -50,13 +50,13 @@ def text(result: Result) -> tuple[bytes, int, int]:
 
 
 def of_node(node: FabricNode) -> Row:
-    """The attributes of a node; of a host, its leaf too."""
+    """The attributes of a node; for a host, also its leaf."""
     row: Row = {"label": node["name"], "tier": node["tier"], "position": node["position"]}
     return row | ({"leaf": node["leaf"]} if node["leaf"] else {})
 
 
 def of_link(link: FabricLink, faults: Iterable[FabricFault], carried: Mapping[str, object]) -> Row:
-    """The attributes of a link: what it is, what breaks it, and what it carried as far as that was measured."""
+    """The attributes of a link: its properties, its faults, and its traffic as far as measured."""
     row: Row = {
         "label": link["name"], "rate_bps": link["rate_bps"], "nominal_rate_bps": link["nominal_rate_bps"],
         "delay_ps": link["delay_ps"], "up": link["up"], "slow": link["slow"],
@@ -82,7 +82,7 @@ def told(faults: Iterable[FabricFault], link: str) -> list[str]:
 
 
 def declared(root: Xml.Element, tables: Mapping[str, Iterable[Row]]) -> dict[tuple[str, str], str]:
-    """Declares each attribute of graph, nodes and edges once; the ids of their keys."""
+    """Declare each attribute of graph, nodes and edges once, and return the ids of their keys."""
     keys: dict[tuple[str, str], str] = {}
     for domain, rows in tables.items():
         kinds = {name: TYPES[type(value)] for row in rows for name, value in row.items()}
@@ -94,7 +94,7 @@ def declared(root: Xml.Element, tables: Mapping[str, Iterable[Row]]) -> dict[tup
 
 
 def add_data(element: Xml.Element, domain: str, row: Row, keys: Mapping[tuple[str, str], str]) -> None:
-    """Writes the attributes of one thing."""
+    """Write the attributes of one thing."""
     for name, value in row.items():
         written = str(value).lower() if isinstance(value, bool) else str(value)
         Xml.SubElement(element, "data", {"key": keys[domain, name]}).text = written

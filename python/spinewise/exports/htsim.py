@@ -1,7 +1,7 @@
 """Completion times as htsim prints them (ultraethernet/uet-htsim, `uec.cpp` and `main_uec.cpp`).
 
 A line for each finished flow, in the order of finishing, and a line of sums at the end. Scripts such as its
-`validate.py` take the time behind "finished at" and the last line.
+`validate.py` read the time after "finished at" and the last line.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def lines(result: Result) -> list[str]:
     """The lines of a run.
 
     A flow ends as its last byte is acknowledged at the sender, which is what htsim times; the time is counted from the
-    start of the run. htsim's packets are those of the flow without those sent again. What it has beyond that, and a
-    run of ours has not, is 0: requests to send (RTS), packets bounced, pulls, probes of its SLEEK recovery. A flow is
-    one message. UDP sources are no flows.
+    start of the run. htsim's packets are those of the flow without those sent again. Fields that it has besides, and a
+    run of ours has not, are 0: requests to send (RTS), packets bounced, pulls, probes of its SLEEK recovery. A flow is
+    one message. UDP sources are not flows.
 
     Raises:
         SpecError: the run kept no row per flow.

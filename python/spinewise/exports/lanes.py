@@ -1,4 +1,4 @@
-"""Intervals that overlap, laid out in rows so that those of a row do not."""
+"""Lay overlapping intervals out in rows so that those of a row do not overlap."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 def laid_out(intervals: Iterable[tuple[int, int, T]]) -> Iterator[tuple[int, int, int, T]]:
-    """Each interval (begin, end, what) behind the number of its row, in the order of beginning.
+    """Assign a row to each interval (begin, end, what), and yield them in order of beginning.
 
-    A row that is free is taken again, the lowest first, so there are as many rows as intervals overlap at once.
+    A free row is reused, the lowest first, so there are as many rows as intervals overlap at once.
     """
     free: list[int] = []
     busy: list[tuple[int, int]] = []

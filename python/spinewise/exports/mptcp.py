@@ -1,7 +1,7 @@
-"""The options of MPTCP (RFC 8684) on a packet of a subflow, where they take bytes on the wire.
+"""The options of MPTCP (RFC 8684) on a packet of a subflow, if they take bytes on the wire.
 
 Keys and random numbers follow from the number of the flow, so that a capture is the same each time. The connection is
-not closed by DATA_FIN, of which the model has no packet.
+not closed by DATA_FIN, for which the model has no packet.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def nonce(packet: Packet, sender: bool) -> bytes:
 
 
 def token(of: bytes) -> bytes:
-    """What names a connection, by the key of its end (section 3.2)."""
+    """The token of a connection, from the key of its end (section 3.2)."""
     return hashlib.sha256(of).digest()[:4]
 
 
@@ -43,14 +43,14 @@ def first_number(of: bytes) -> int:
 
 
 def signature(packet: Packet, sender: bool) -> bytes:
-    """What authenticates one end of a subflow (section 3.2)."""
+    """The message authentication code of one end of a subflow (section 3.2)."""
     mine, theirs = key(packet.flow, sender), key(packet.flow, not sender)
     message = nonce(packet, sender) + nonce(packet, not sender)
     return hmac.new(mine + theirs, message, hashlib.sha256).digest()
 
 
 def option(packet: Packet, *, syn: bool) -> bytes:
-    """The option of a packet; nothing on one that has none."""
+    """The option of a packet; empty if it has none."""
     if packet.kind == "data":
         if packet.payload_bytes:
             return mapping(packet)
@@ -66,7 +66,7 @@ def option(packet: Packet, *, syn: bool) -> bytes:
 
 
 def opening(packet: Packet) -> bytes:
-    """On a SYN."""
+    """The option of a SYN."""
     if packet.subflow == 1:
         return struct.pack(">BBBB", KIND, 4, CAPABLE | VERSION, CHECKSUM_AND_HMAC)
     whose = token(key(packet.flow, sender=False))
@@ -74,7 +74,7 @@ def opening(packet: Packet) -> bytes:
 
 
 def answer(packet: Packet) -> bytes:
-    """On a SYN-ACK."""
+    """The option of a SYN-ACK."""
     if packet.subflow == 1:
         head = struct.pack(">BBBB", KIND, 12, CAPABLE | VERSION, CHECKSUM_AND_HMAC)
         return head + key(packet.flow, sender=False)
@@ -83,7 +83,7 @@ def answer(packet: Packet) -> bytes:
 
 
 def confirmation(packet: Packet) -> bytes:
-    """On the third packet of a handshake."""
+    """The option of the third packet of a handshake."""
     if packet.subflow == 1:
         head = struct.pack(">BBBB", KIND, 20, CAPABLE | VERSION, CHECKSUM_AND_HMAC)
         return head + key(packet.flow, sender=True) + key(packet.flow, sender=False)
@@ -91,7 +91,7 @@ def confirmation(packet: Packet) -> bytes:
 
 
 def mapping(packet: Packet) -> bytes:
-    """On data: where it belongs in the connection, with a checksum over that and the payload, which is zeros."""
+    """The option of data: its place in the connection, with a checksum over that and the payload, which is zeros."""
     number = first_number(key(packet.flow, sender=True)) + packet.data_seq
     back = first_number(key(packet.flow, sender=False))
     subflow = (packet.seq + 1) % _32_BITS

@@ -1,6 +1,6 @@
 """Blocks of a capture file (PCAP Next Generation Capture File Format, draft-ietf-opsawg-pcapng), little endian.
 
-Only what a simulated capture needs is here: one section with its interfaces, names of addresses, packets, and what each
+It covers what a simulated capture needs: one section with its interfaces, names of addresses, packets, and what each
 interface has dropped. Times are picoseconds since the start of the run.
 """
 
@@ -41,19 +41,19 @@ def block(kind: int, body: bytes) -> bytes:
 
 
 def options(pairs: Iterable[tuple[int, bytes]]) -> bytes:
-    """A list of options with its end; nothing if there are none."""
+    """A list of options with its end; empty if there are none."""
     data = b"".join(_OPTION.pack(code, len(value)) + padded(value) for code, value in pairs)
     return data + _OPTION.pack(END, 0) if data else b""
 
 
 def section(application: str, comment: str) -> bytes:
-    """The head of a file, whose length is not told."""
+    """The header of a file, without its length."""
     body = struct.pack("<IHHq", BYTE_ORDER, 1, 0, -1)
     return block(SECTION, body + options([(COMMENT, comment.encode()), (SECTION_APPLICATION, application.encode())]))
 
 
 def interface(name: str, description: str, rate_bps: int, snap_bytes: int) -> bytes:
-    """An Ethernet interface; `snap_bytes` is the most that is kept of a frame, 0 for all of it."""
+    """An Ethernet interface; `snap_bytes` is the most kept of a frame, 0 for all of it."""
     pairs = [
         (INTERFACE_NAME, name.encode()),
         (INTERFACE_DESCRIPTION, description.encode()),
@@ -73,7 +73,7 @@ def names(of: Iterable[tuple[bytes, str]]) -> bytes:
 
 
 def packet(port: int, time_ps: int, frame: bytes, *, length: int, flags: int, comment: str = "") -> bytes:
-    """A frame of `length` bytes, of which `frame` is what is kept, at interface number `port`."""
+    """A frame of `length` bytes, of which `frame` is kept, at interface number `port`."""
     pairs = [(PACKET_FLAGS, flags.to_bytes(4, "little"))]
     if comment:
         pairs.append((COMMENT, comment.encode()))
@@ -82,6 +82,6 @@ def packet(port: int, time_ps: int, frame: bytes, *, length: int, flags: int, co
 
 
 def statistics(port: int, time_ps: int, received: int, dropped: int) -> bytes:
-    """How many packets an interface has seen by the end of the capture, and how many of these are not in the file."""
+    """The number of packets an interface has seen by the end of the capture, and the number left out of the file."""
     pairs = [(RECEIVED, received.to_bytes(8, "little")), (DROPPED, dropped.to_bytes(8, "little"))]
     return block(STATISTICS, struct.pack("<III", port, time_ps >> 32, time_ps & 0xFFFFFFFF) + options(pairs))

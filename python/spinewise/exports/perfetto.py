@@ -30,11 +30,11 @@ from spinewise.runs.result import Result
 FLOWS, ROUNDS, SERIES, FAULTS = 1, 2, 3, 4
 FACTS = ("src", "dst", "size_bytes", "packets", "retransmits", "timeouts", "fast_retransmits", "out_of_order", "marks",
          "path_changes", "nacks", "cnps", "spurious_retransmits", "batch", "step")  # fmt: skip
-# Series that say what an interval was like; others say what there was at its end.
+# Series with the value of an interval; others have that at its end.
 OF_INTERVALS = frozenset({
     "link_utilisation", "sent_packets", "received_bytes", "dupack3_events", "link_marks", "link_drops", "link_paused",
 })  # fmt: skip
-# Those among them that have no point where there was nothing.
+# Those of them without a point where there was nothing.
 SPARSE = OF_INTERVALS - {"link_utilisation"}
 UNITS = {
     "link_queue_bytes": "bytes", "received_bytes": "bytes", "sent_packets": "packets", "link_marks": "packets",
@@ -44,7 +44,7 @@ UNITS = {
 
 @dataclass
 class Counted:
-    """What is in a trace."""
+    """The contents of a trace."""
 
     flows: int = 0
     rounds: int = 0
@@ -53,7 +53,7 @@ class Counted:
 
 
 def pieces(result: Result, counted: Counted) -> Iterator[bytes]:
-    """The trace, piece by piece; `counted` is kept up to date.
+    """Yield the trace, piece by piece; `counted` is updated.
 
     Raises:
         SpecError: the run kept no row per flow.
@@ -71,7 +71,7 @@ def pieces(result: Result, counted: Counted) -> Iterator[bytes]:
 
 
 def write_flows(result: Result, tracks: Tracks, counted: Counted) -> Iterator[None]:
-    """A slice for each flow that has started, below its sending host."""
+    """Write a slice for each flow that has started, below its sending host."""
     process = tracks.process(FLOWS, "flows")
     flows, stop = result.flows, result.report["stop_ps"]
     names = [*FACTS, "flow", "entry", "start_ps", "fct_ps", "ideal_fct_ps", "slowdown", "finished"]
@@ -93,7 +93,7 @@ def write_flows(result: Result, tracks: Tracks, counted: Counted) -> Iterator[No
 
 
 def flow_facts(facts: dict[str, int | float], entry: str) -> dict[str, Value]:
-    """The arguments of a flow; of an unfinished one, no times."""
+    """The arguments of a flow; for an unfinished one, without times."""
     about: dict[str, Value] = {"entry": entry, "finished": bool(facts["finished"])}
     if facts["finished"]:
         about |= {"fct_us": facts["fct_ps"] / PS_PER_US, "slowdown": facts["slowdown"]}
@@ -102,7 +102,7 @@ def flow_facts(facts: dict[str, int | float], entry: str) -> dict[str, Value]:
 
 
 def write_rounds(result: Result, tracks: Tracks, counted: Counted) -> Iterator[None]:
-    """A slice for each round of collectives and the like, and one for each of its steps below it."""
+    """Write a slice for each round, and below it one for each of its steps."""
     rounds = result.rounds.rounds
     if not rounds:
         return
@@ -131,7 +131,7 @@ def write_rounds(result: Result, tracks: Tracks, counted: Counted) -> Iterator[N
 
 
 def span(start_s: float, end_s: float, stop: int) -> tuple[int, int]:
-    """Begin and end in picoseconds; what has not ended goes on to the end of the run."""
+    """Begin and end in picoseconds; what has not ended lasts to the end of the run."""
     begin = round(start_s * PS_PER_SECOND)
     return begin, max(begin, stop if math.isnan(end_s) else round(end_s * PS_PER_SECOND))
 
@@ -148,7 +148,7 @@ def round_facts(one: Round) -> dict[str, Value]:
 
 
 def write_series(result: Result, tracks: Tracks, counted: Counted) -> Iterator[None]:
-    """A quantity for each series of each entity, below the entity."""
+    """Write a quantity for each series of each entity, below the entity."""
     if result.series.num_rows == 0:
         return
     process = tracks.process(SERIES, "quantities")
@@ -172,7 +172,7 @@ def write_series(result: Result, tracks: Tracks, counted: Counted) -> Iterator[N
 
 
 def steps_of(name: str, times: list[int], values: list[float], interval: int) -> Iterator[tuple[int, float]]:
-    """What a quantity is from which instant on, in order: what an interval was like holds from its beginning."""
+    """The value of a quantity from each instant on, in order: the value of an interval counts from its beginning."""
     if name not in OF_INTERVALS or not interval:
         yield from zip(times, values, strict=True)
         return
@@ -184,7 +184,7 @@ def steps_of(name: str, times: list[int], values: list[float], interval: int) ->
 
 
 def write_faults(result: Result, tracks: Tracks, counted: Counted) -> None:
-    """Each fault while it holds, and as it begins and ends."""
+    """Write each fault while it is active, and when it begins and ends."""
     faults, stop = core.topology(result.spec)["faults"], result.report["stop_ps"]
     if not faults:
         return

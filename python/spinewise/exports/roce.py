@@ -2,8 +2,8 @@
 
 A flow is one message, an RDMA WRITE by a reliable connection: First, Middle, Last, or Only. The number of a packet
 (PSN) is its first byte divided by the payload of a full packet, from 0. The model's congestion notification rides on an
-acknowledgement: it is the BECN bit there, and no packet of its own. What a NACK of IRN tells of the packet that made it
-has no field. A message that is split over queue pairs is a WRITE on each.
+acknowledgement: it is the BECN bit there, and not a separate packet. IRN's NACK refers to the packet that caused it,
+for which there is no field. A message that is split over queue pairs is a WRITE on each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spinewise.exports.told import Packet, Told
 PORT = 4791
 CRC_BYTES = 4
 WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_ONLY, ACKNOWLEDGE = 6, 7, 8, 10, 0x11
-# Numbers of queue pairs below that mean management.
+# Numbers of queue pairs below this one mean management.
 FIRST_QUEUE_PAIR = 256
 DEFAULT_PARTITION = 0xFFFF
 BECN = 0x40
@@ -29,7 +29,7 @@ _BTH = struct.Struct(">BBHII")
 
 
 def header(packet: Packet, told: Told) -> tuple[bytes, int]:
-    """The transport headers, and the bytes behind them, padding included."""
+    """The transport headers, and the bytes after them, including padding."""
     number_of_pair = packet.flow * told.subflows + packet.subflow - 1 if packet.subflow else packet.flow
     pair = FIRST_QUEUE_PAIR + number_of_pair % (_24_BITS - FIRST_QUEUE_PAIR)
     size = carried(packet, told)
@@ -51,7 +51,7 @@ def header(packet: Packet, told: Told) -> tuple[bytes, int]:
 
 
 def carried(packet: Packet, told: Told) -> int:
-    """What the queue pair of a packet carries of its message."""
+    """The bytes of a message carried by the queue pair of a packet."""
     if not packet.subflow:
         return packet.size_bytes
     part, more = divmod(packet.size_bytes, told.subflows)
@@ -66,7 +66,7 @@ def answer(packet: Packet, mss: int) -> tuple[int, int]:
 
 
 def invariant_crc(ip: bytes, udp: bytes, header: bytes, zeros: int) -> bytes:
-    """The invariant CRC (Annex A17.3.3): what a router may change counts as ones, as do eight bytes before it all."""
+    """The invariant CRC (Annex A17.3.3): fields that routers may change count as ones, as do eight bytes before all."""
     masked_ip = ip[:1] + b"\xff" + ip[2:8] + b"\xff" + ip[9:10] + b"\xff\xff" + ip[12:]
     masked = b"\xff" * 8 + masked_ip + udp[:6] + b"\xff\xff" + header[:4] + b"\xff" + header[5:]
     return zlib.crc32(bytes(zeros), zlib.crc32(masked)).to_bytes(CRC_BYTES, "little")

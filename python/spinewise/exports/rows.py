@@ -1,4 +1,4 @@
-"""What exports of single flows need of a run."""
+"""The data that exports of single flows need from a run."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _MODULUS = 2**32
 
 
 def segment(packet: Packet, told: Told, ports: tuple[int, int], seen: set[tuple[int, int, bool]]) -> tuple[bytes, int]:
-    """The header, checksum zero, and the bytes of payload behind it; `seen` as in `frames.frame`."""
+    """The header, checksum zero, and the bytes of payload after it; `seen` as in `frames.frame`."""
     if packet.kind == "data":
         seq, ack, flags = of_data(packet, told)
     else:
@@ -35,7 +35,7 @@ def segment(packet: Packet, told: Told, ports: tuple[int, int], seen: set[tuple[
 
 
 def of_data(packet: Packet, told: Told) -> tuple[int, int, int]:
-    """Sequence number, acknowledgement and flags of what the end sends that has the data."""
+    """Sequence number, acknowledgement and flags of packets from the end that has the data."""
     if packet.syn:
         # RFC 3168 section 6.1.1: both bits ask for ECN.
         return 0, 0, SYN | (ECE | CWR if told.ecn else 0)
@@ -49,7 +49,7 @@ def of_data(packet: Packet, told: Told) -> tuple[int, int, int]:
 
 
 def of_ack(packet: Packet, told: Told, seen: set[tuple[int, int, bool]]) -> tuple[int, int, int]:
-    """The same of what the other end sends. Its FIN rides on the first acknowledgement of everything."""
+    """The same for packets from the other end. Its FIN rides on the first acknowledgement of everything."""
     if packet.syn:
         return 0, 1, SYN | ACK | (ECE if told.ecn else 0)
     flags = ACK | (ECE if packet.ece else 0)
@@ -62,7 +62,7 @@ def of_ack(packet: Packet, told: Told, seen: set[tuple[int, int, bool]]) -> tupl
 
 
 def options(packet: Packet, told: Told, flags: int) -> bytes:
-    """All options, filled up to whole words."""
+    """All options, padded to whole words."""
     found = b""
     if flags & SYN:
         found = struct.pack(">BBHBBBB", MSS, 4, told.mss, NOP, WINDOW_SCALE, 3, SCALE)

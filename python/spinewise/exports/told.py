@@ -1,4 +1,4 @@
-"""What all frames of a run have in common, and one packet of the capture."""
+"""The settings common to all frames of a run, and one packet of the capture."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from spinewise.shapes import Spec, Transport
 
 NO_DATA = 2**64 - 1
-# Header bytes of a TCP packet on the wire from which on it has time stamps: IPv4 20, TCP 20, the option 12 (RFC 7323).
+# Header bytes of a TCP packet on the wire from which it has time stamps: IPv4 20, TCP 20, the option 12 (RFC 7323).
 WITH_STAMPS = 52
 UNSCALED_WINDOW = 65_535
 SCALE = 14
@@ -52,17 +52,17 @@ class Packet(NamedTuple):
 
 @dataclass(frozen=True)
 class Told:
-    """What the spec says of all packets.
+    """The settings of a spec common to all packets.
 
     Attributes:
-        hosts: how many hosts there are: nodes from there on are switches.
+        hosts: the number of hosts: nodes from there on are switches.
         mss: payload of a full packet, bytes.
         rdma: flows are queue pairs, not TCP connections.
         stamps: TCP packets have room for time stamps.
         ecn: TCP uses ECN.
         sack: TCP acknowledges selectively.
         fin: TCP connections are closed by packets.
-        window: what TCP advertises, in units of 2**SCALE bytes.
+        window: the window that TCP advertises, in units of 2**SCALE bytes.
         subflows: MPTCP's subflows of a connection, or the queue pairs that a message is split over; 0 without either.
         options: MPTCP's options are on the wire.
     """
@@ -80,7 +80,7 @@ class Told:
 
     @classmethod
     def of(cls, spec: Spec, hosts: int) -> Told:
-        """From a resolved spec whose fabric has `hosts` hosts."""
+        """Build from a resolved spec whose fabric has `hosts` hosts."""
         transport = spec["transport"]
         kind = transport["kind"]
         mptcp = kind == "mptcp"
@@ -101,6 +101,6 @@ class Told:
 
 
 def split_over(transport: Transport) -> int:
-    """The queue pairs that each message is split over; 0: none is."""
+    """The number of queue pairs that each message is split over; 0 if none is."""
     many = transport.get("queue_pairs") or 0
     return many if many > 1 and transport.get("queue_pair_use") == "split" else 0

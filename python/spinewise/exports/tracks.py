@@ -1,7 +1,7 @@
 """Tracks and events of a Perfetto trace, in Google's own message classes (package `perfetto`, protos/perfetto/trace).
 
-A trace is a list of packets, and lists may be joined: so it is written piece by piece. Times are whole nanoseconds, as
-Perfetto has them; the picoseconds of a run are cut.
+A trace is a list of packets, and lists may be joined, so it is written piece by piece. Times are whole nanoseconds, as
+in Perfetto; the picoseconds of a run are truncated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import CounterDescriptor,
 from spinewise.magnitudes import PS_PER_NS
 
 Value = str | int | float | bool
-"""What an argument of an event can be."""
+"""The type of an argument of an event."""
 
 SEQUENCE = 1
 # Packets in a piece.
@@ -22,32 +22,32 @@ _UNITS = {"bytes": CounterDescriptor.UNIT_SIZE_BYTES, "": CounterDescriptor.UNIT
 
 
 class Tracks:
-    """Gathers the packets of a trace."""
+    """Collect the packets of a trace."""
 
     def __init__(self) -> None:
         self._trace = Trace()
         self._last = 0
 
     def pieces(self, *, least: int = _PIECE) -> Iterator[bytes]:
-        """What has been gathered, once it is a whole piece; it is then forgotten."""
+        """Yield what has been gathered, once it is a whole piece, and forget it."""
         if len(self._trace.packet) >= least:
             yield self._trace.SerializeToString()
             self._trace = Trace()
 
     def process(self, number: int, name: str) -> int:
-        """A top-level group of tracks; the identifier of its own track."""
+        """Add a top-level group of tracks; return the identifier of its own track."""
         track = self._described(0)
         track.track_descriptor.process.pid = number
         track.track_descriptor.process.process_name = name
         return self._last
 
     def track(self, parent: int, name: str) -> int:
-        """A track for slices below another; those of one name below one parent are shown together."""
+        """Add a track for slices below another; those of one name below one parent are shown together."""
         self._described(parent).track_descriptor.name = name
         return self._last
 
     def counter(self, parent: int, name: str, unit: str) -> int:
-        """A track for a quantity, in a unit of that name."""
+        """Add a track for a quantity, in a unit of that name."""
         packet = self._described(parent)
         packet.track_descriptor.name = name
         described = packet.track_descriptor.counter
@@ -57,20 +57,20 @@ class Tracks:
         return self._last
 
     def slice(self, track: int, begin_ps: int, end_ps: int, name: str, about: Mapping[str, Value]) -> None:
-        """Something that lasts. Slices of a track must not overlap and come in order."""
+        """Add a slice, which lasts. Slices of a track must not overlap and come in order."""
         event = self._event(track, begin_ps)
         event.type, event.name = TrackEvent.TYPE_SLICE_BEGIN, name
         annotate(event, about)
         self._event(track, end_ps).type = TrackEvent.TYPE_SLICE_END
 
     def instant(self, track: int, time_ps: int, name: str, about: Mapping[str, Value]) -> None:
-        """Something that happens."""
+        """Add an instantaneous event."""
         event = self._event(track, time_ps)
         event.type, event.name = TrackEvent.TYPE_INSTANT, name
         annotate(event, about)
 
     def value(self, track: int, time_ps: int, value: float) -> None:
-        """What a quantity is from then on."""
+        """Set the value of a quantity from then on."""
         event = self._event(track, time_ps)
         event.type, event.double_counter_value = TrackEvent.TYPE_COUNTER, value
 
@@ -95,7 +95,7 @@ class Tracks:
 
 
 def annotate(event: TrackEvent, about: Mapping[str, Value]) -> None:
-    """Arguments of an event, by name."""
+    """Add arguments to an event, by name."""
     for name, value in about.items():
         annotation = event.debug_annotations.add()
         annotation.name = name

@@ -1,4 +1,4 @@
-"""One value a scheme, with its interval: what a comparison shows where no load axis was asked for."""
+"""One value a scheme, with its interval: the figure of a comparison without a load axis."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Panel:
     """One quantity of every scheme.
 
     Attributes:
-        title: what of, above it.
+        title: the title above it.
         x_label: the quantity with its unit.
-        values: by scheme, in the order from top to bottom.
+        values: the values by scheme, from top to bottom.
         hollow: schemes whose value leaves something out, such as unfinished flows.
     """
 
@@ -37,7 +37,7 @@ class Panel:
 
 
 def bars(panels: Sequence[Panel], *, columns: int, caption: str) -> Figure:
-    """Panels in rows of `columns`; the names of the schemes stand at the left of each row.
+    """Panels in rows of `columns`; the names of the schemes are to the left of each row.
 
     Raises:
         UnfitError: no scheme has any of these values.
@@ -65,7 +65,7 @@ def bars(panels: Sequence[Panel], *, columns: int, caption: str) -> Figure:
 
 
 def draw(axes: Axes, panel: Panel, labels: Sequence[str], looks: Mapping[str, Look]) -> None:
-    """Bars from zero; points on a logarithmic axis where the values lie far apart."""
+    """Draw bars from zero, or points on a logarithmic axis if the values are far apart."""
     known = {label: value for label, value in panel.values.items() if math.isfinite(value.mean)}
     means = [value.mean for value in known.values()]
     wide = min(means) > 0.0 and max(means) / min(means) > LOG_ABOVE

@@ -1,4 +1,4 @@
-"""Goodput around faults, beside the same run without them: what was lost, and when it was back."""
+"""Goodput around faults, compared with the same run without them: the loss, and the recovery."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spinewise.runs.result import Result
 from spinewise.show.style import COLOURS, STYLE, wrapped
 
 Times = list[tuple[float, float | None]]
-"""When each fault begins and ends, in seconds; None where it is never repaired."""
+"""The begin and end of each fault, in seconds; the end is None if it is never repaired."""
 
 
 def around_faults(broken: Result, whole: Result) -> Figure:
@@ -58,13 +58,13 @@ def around_faults(broken: Result, whole: Result) -> Figure:
 
 
 def cost_of(pair: Pair, times: Times) -> Cost:
-    """What the faults cost, from the first of them to the last repair, if there is one."""
+    """The cost of the faults, from the first of them to the last repair, if there is one."""
     last = max(math.inf if end is None else end for _, end in times)
     return cost(pair, 1e6 * min(begin for begin, _ in times), 1e6 * last)
 
 
 def caption(found: Cost, times: Times) -> str:
-    """What the faults did, in words."""
+    """The effect of the faults, in words."""
     first = units.duration(min(begin for begin, _ in times), 3)
     if math.isnan(found.lost):
         return (
@@ -81,7 +81,7 @@ def caption(found: Cost, times: Times) -> str:
 
 
 def back_text(found: Cost, times: Times) -> str:
-    """When goodput was back, in words."""
+    """When goodput had recovered, in words."""
     told = [after(found.recovery_us, "first fault")]
     open_ = sum(end is None for _, end in times)
     if not open_:
@@ -96,7 +96,7 @@ def back_text(found: Cost, times: Times) -> str:
 
 
 def after(time_us: float, what: str) -> str:
-    """How long after an instant something was seen."""
+    """How long after an instant something was seen, in words."""
     when = f"the {what}"
     if math.isinf(time_us):
         return f"not seen after {when}"

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 MOST_LINKS = 40
-"""Rows that can be read; links beyond are the less busy ones."""
+"""The most rows that can be read; links beyond are the less busy ones."""
 MOST_COLUMNS = 400
-"""Intervals beyond are joined."""
+"""The number of intervals beyond which they are joined."""
 USE, QUEUE = "link_utilisation", "link_queue_bytes"
 
 
@@ -75,7 +75,7 @@ def joined(grid: Grid) -> Grid:
 
 
 def rows_of(use: Grid, queue: Grid, hit: Collection[str] = ()) -> list[int]:
-    """Up to `MOST_LINKS` links: of each tier as many, the busiest and those with the longest queues by turns.
+    """Up to `MOST_LINKS` links: the same number of each tier, by turns the busiest and those with the longest queues.
 
     Links that a fault `hit` come before others, on at most half of the rows. The rows come tier by tier as links are
     named, the busiest of a tier first.
@@ -138,7 +138,7 @@ def hit_by_faults(result: Result) -> set[str]:
 
 
 def rows_named(grid: Grid, names: list[str]) -> Floats:
-    """The rows of these links; zero where a link has none, as the line of a host whose flows wait for it."""
+    """The rows of these links; zero if a link has none, as for the line of a host whose flows wait for it."""
     places = {name: row for row, name in enumerate(grid.links)}
     nothing = np.zeros(grid.values.shape[1])
     return np.array([grid.values[places[name]] if name in places else nothing for name in names])
@@ -158,7 +158,7 @@ def draw(made: Figure, axes: Axes, grid: Grid, label: str, most: float | None) -
 
 
 def peak(names: list[str], values: Floats, *, percent: bool = False) -> str:
-    """Which link comes highest, and how high: its mean in percent, or its greatest value."""
+    """The link with the highest value, and that value: its mean in percent, or its maximum."""
     of_each = values.mean(axis=1) if percent else values.max(axis=1)
     row = int(np.argmax(of_each))
     text = (
@@ -177,12 +177,12 @@ def mark_faults(axes: Axes, result: Result, size: float) -> None:
 
 
 def fault_times(spec: Spec) -> list[tuple[float, float | None]]:
-    """When each fault of a spec begins and ends, in seconds."""
+    """The begin and end of each fault of a spec, in seconds."""
     return [(begin * 1e-6, None if end is None else end * 1e-6) for begin, end in fault_times_us(spec)]
 
 
 def caption(result: Result, use: Grid, rows: list[int]) -> str:
-    """What a reader must know."""
+    """The caption: what a reader must know."""
     scheme = result.spec.get("scheme", {}).get("name", "")
     text = f"{result.spec.get('name', 'run')}, {scheme}: "
     if len(rows) < len(use.links):

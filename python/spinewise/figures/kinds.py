@@ -1,4 +1,4 @@
-"""What a figure is, by name: which results it fits, and how it is drawn."""
+"""The kinds of figures by name: the results each fits, and how it is drawn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Results = TypeVar("Results")
 
 
 class UnfitError(Exception):
-    """A figure that these results have nothing for; its text says what they would need."""
+    """These results have no data for a figure; the text says what they would need."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Kind(Generic[Results]):
 
     Attributes:
         name: what `spinewise plot RESULTS NAME` draws, and the name of its file.
-        about: what it shows.
-        draw: makes it; raises `UnfitError`.
+        about: its description.
+        draw: a function that draws it; raises `UnfitError`.
     """
 
     name: str

@@ -19,7 +19,7 @@ ROUNDS = ("all_reduce", "all_to_all", "rpc", "incast", "permutation")
 
 
 def spreads(result: Result) -> dict[str, Curves]:
-    """The spread of the flows of each traffic entry that has finished flows.
+    """The curves of the flows of each traffic entry that has finished flows.
 
     Raises:
         UnfitError: none has, or the run kept no row per flow.
@@ -38,7 +38,7 @@ def spreads(result: Result) -> dict[str, Curves]:
 
 
 def check_kept(result: Result) -> None:
-    """Nothing, where the run kept a row per flow.
+    """Check that the run kept a row per flow.
 
     Raises:
         UnfitError: it had more flows than it was to keep.
@@ -49,7 +49,7 @@ def check_kept(result: Result) -> None:
 
 
 def title_of(result: Result) -> str:
-    """Which run it was."""
+    """The title of a run."""
     scheme = result.spec.get("scheme", {}).get("name", "")
     return f"{result.spec.get('name', 'run')}, {scheme}, seed {result.report['seed']}"
 
@@ -81,7 +81,7 @@ def links(result: Result) -> Figure:
 
 
 def around_faults(result: Result) -> Figure:
-    """Goodput around faults; the same spec runs once more without them."""
+    """Goodput around faults; the same spec is run again without them."""
     if not result.spec.get("fault"):
         raise UnfitError("needs a run with [[fault]] tables")
     if not result.spec.get("metrics", {}).get("series_interval_us"):
@@ -90,7 +90,7 @@ def around_faults(result: Result) -> Figure:
 
 
 def fabric(result: Result) -> Figure:
-    """The topology with its links as busy as they were."""
+    """The topology with its links coloured by use."""
     found = core.topology(result.spec)
     if len(found["links"]) > topology.MOST_LINKS:
         raise UnfitError(

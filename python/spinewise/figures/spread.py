@@ -1,4 +1,4 @@
-"""How completion times are spread: cumulative distributions, and slowdown against flow size."""
+"""Distributions of completion times: cumulative, and slowdown against flow size."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Rows = Mapping[str, Mapping[str, Sequence[Curves]]]
-"""By the title of a row of panels and by the label of a curve: the curves of each run, one a seed."""
+"""The curves of each run, one a seed, by the title of a row of panels and by the label of a curve."""
 
 SHARES = (0.0, 0.5, 0.9, 0.99, 0.999)
-"""Ticks of the axis of shares, which has as much room for each further nine."""
+"""Ticks of the axis of shares, which gives equal room to each further nine."""
 
 
 def cdf(rows: Rows, caption: str) -> Figure:
@@ -43,11 +43,11 @@ def by_size(rows: Rows, caption: str) -> Figure | None:
 
 FEWEST_SIZES = 3
 LINEAR_TO = 4.0
-"""An axis of slowdowns up to here is linear."""
+"""The slowdown up to which an axis is linear."""
 
 
 def sizes_of(curves: Mapping[str, Sequence[Curves]]) -> int:
-    """How many sizes have a median, over all curves of a row."""
+    """The number of sizes that have a median, over all curves of a row."""
     return max((len(sizes_over_seeds(found, "p50")[0]) for found in curves.values()), default=0)
 
 
@@ -149,7 +149,7 @@ def draw_sizes(axes: Axes, curves: Mapping[str, Sequence[Curves]], looks: Mappin
         axes.set_ylim(0.9, 1.15 * most)
     else:
         axes.set_ylim(0.9, 1.0 + 1.1 * (most - 1.0))
-    # Both percentiles of a row stand over the same sizes.
+    # Both percentiles of a row are drawn over the same sizes.
     every = [size for found in curves.values() for size in sizes_over_seeds(found, "p50")[0]]
     axes.set_xlim(min(every) / 1.5, max(every) * 1.5)
     plain_log_ticks(axes)
@@ -158,7 +158,7 @@ def draw_sizes(axes: Axes, curves: Mapping[str, Sequence[Curves]], looks: Mappin
 
 
 def plain_log_ticks(axes: Axes) -> None:
-    """Numbers as people write them instead of powers of ten."""
+    """Label ticks with plain numbers instead of powers of ten."""
     for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         if axis.get_scale() == "log":
             axis.set_major_formatter(lambda value, _: f"{value:,.12g}")
@@ -167,7 +167,7 @@ def plain_log_ticks(axes: Axes) -> None:
 
 
 FEW_DECADES = 30.0
-"""Below this ratio of its ends a logarithmic axis has numbers between powers of ten."""
+"""The ratio of a logarithmic axis's ends below which it has numbers between powers of ten."""
 
 
 def minor(value: float, _: int | None = None) -> str:

@@ -1,4 +1,4 @@
-"""Collective operations as a step chart: when each step began and ended, and which flow was last."""
+"""Collective operations as a step chart: when each step began and ended, and the last flow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 6
 MOST_BARS = 120
-"""With more of them there are no gaps between bars."""
+"""The number of bars above which there are no gaps between them."""
 LABEL_POINTS = 6.5
 """Size of the labels beside bars."""
 LABEL_HIGH, LETTER_WIDE = 1.25 * LABEL_POINTS, 0.55 * LABEL_POINTS
@@ -28,22 +28,22 @@ LABEL_HIGH, LETTER_WIDE = 1.25 * LABEL_POINTS, 0.55 * LABEL_POINTS
 GAP_POINTS = 3.0
 """Points between a bar and its label."""
 BEYOND = 1.22
-"""Where the axis of time ends, of the last end: labels stand there."""
+"""The end of the time axis, as a multiple of the last end, to leave room for labels."""
 PANEL_INCHES = (4.6, 3.0)
-"""Width and height of a panel with what surrounds its axes."""
+"""Width and height of a panel with the space around its axes."""
 AROUND_INCHES = (0.6, 0.5)
-"""What surrounds them."""
+"""The space around the axes, in inches."""
 EVEN, ODD, LONGEST = COLOURS[0], COLOURS[5], COLOURS[1]
 
 Bar = tuple[Round, Step]
 Floats = npt.NDArray[np.float64]
 
 SHORTEST = 1e-12
-"""The length of a time axis, in seconds, where nothing has taken any time."""
+"""The length of a time axis, in seconds, if nothing has taken any time."""
 
 
 def bars_of(rounds: Sequence[Round]) -> list[Bar]:
-    """The steps of all rounds in order; a round that has one step only is that step."""
+    """The steps of all rounds in order; a round with a single step is that step."""
     return [
         (one, step)
         for one in rounds
@@ -52,7 +52,7 @@ def bars_of(rounds: Sequence[Round]) -> list[Bar]:
 
 
 def longest(bars: Sequence[Bar]) -> set[int]:
-    """For each round with several steps the place of the longest one; else of the longest round."""
+    """The place of the longest step for each round with several steps; else of the longest round."""
     keys = [one.round if one.steps else 0 for one, _ in bars]
     best: dict[int, int] = {}
     for place, (key, (_, step)) in enumerate(zip(keys, bars, strict=True)):
@@ -90,16 +90,16 @@ def steps(rounds: Sequence[Round], caption: str) -> Figure:
 
 
 def orange(rounds: Sequence[Round]) -> str:
-    """What is orange, in words."""
+    """The meaning of orange, in words."""
     of_steps = ["the longest step of each round"] * any(one.steps for one in rounds)
     of_rounds = ["the longest of the rounds of one step"] * any(not one.steps for one in rounds)
     return " and ".join(of_steps + of_rounds)
 
 
 def draw(axes: Axes, bars: Sequence[Bar], title: str, width: float) -> int:
-    """Draw the steps of one group below each other, `width` inches wide; returns how many labels found no room."""
+    """Draw the steps of one group below each other, `width` inches wide; return how many labels found no room."""
     known = [x for _, step in bars for x in (step.start_s, step.end_s) if math.isfinite(x)]
-    # Where all began at once and none ended, any length will do.
+    # If all began at once and none ended, any length will do.
     most = max(known) or SHORTEST
     unit, size = units.time_unit([most])
     stops = np.array([step.end_s if math.isfinite(step.end_s) else most for _, step in bars])

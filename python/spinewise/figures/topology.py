@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_HOSTS = 96
-"""With more hosts one mark stands for all of a leaf."""
+"""The number of hosts above which one mark represents all hosts of a leaf."""
 MOST_NAMES = 24
-"""A tier with more switches is named at its ends only."""
+"""A tier with more switches has names only at its ends."""
 MOST_LINKS = 30_000
 TIERS = ("host", "leaf", "aggregation", "spine", "core")
 COLOURS = LinearSegmentedColormap.from_list("use", ["#C9D7E4", "#4A90C2", "#08264A"])
 """Pale where nothing happens, dark where a link is full."""
 DEAD, FAULTY = "#B00020", "#D55E00"
 MARK_SHARES = (1 / 3, 0.42, 0.25, 0.5, 0.58, 0.67, 0.18)
-"""Where a mark can stand on a link, as a share of the way up, the first place first."""
+"""Possible places of a mark on a link, as a share of the way up, the preferred one first."""
 APART = 0.06
-"""How far marks stand from each other where they can, as a share of the width of the fabric."""
+"""The distance between marks if there is room, as a share of the width of the fabric."""
 SIDE_BY_SIDE, BUNDLE = 0.06, 0.3
-"""Inches between cables with the same ends, and between the outer ones of many at most."""
+"""Inches between cables with the same ends, and the most between the outer ones."""
 TALL = 3.0
-"""Inches from the lowest tier to the highest, about."""
+"""Approximate inches from the lowest tier to the highest."""
 MOST_TOLD = 4
-"""Links of a kind that are named below."""
+"""The number of links of a kind that are named below."""
 
 Point = tuple[float, float]
 
@@ -50,11 +50,11 @@ class Cable:
 
     Attributes:
         ends: names of the nodes.
-        use: the greater mean utilisation of its directions; 0 where it is not known.
-        slow: the least rate of its directions in bit/s if it is below what links of its tier have, else None.
+        use: the greater mean utilisation of its directions; 0 if unknown.
+        slow: the lower rate of its directions in bit/s if it is below that of its tier, else None.
         dead: down from the start, in one direction at least.
         faulty: hit by a fault of the schedule.
-        number: which of the cables between its ends, as names of links tell it; empty of an only one.
+        number: its number among the cables between its ends, as in names of links; empty for a single one.
     """
 
     ends: tuple[str, str]
@@ -66,12 +66,12 @@ class Cable:
 
     @property
     def name(self) -> str:
-        """Both ends, and which of the cables between them."""
+        """Both ends, and the number among the cables between them."""
         return "–".join(self.ends) + (f"#{self.number}" if self.number else "")
 
 
 def cables(fabric: Fabric, use: Mapping[str, float]) -> list[Cable]:
-    """The cables of a fabric, as `spinewise.core` tells it; `use` is utilisation by the name of a link."""
+    """The cables of a fabric from `spinewise.core`; `use` is utilisation by the name of a link."""
     hit = {name for fault in fabric["faults"] for name in fault["links"]}
     made: dict[tuple[str, str], list[FabricLink]] = {}
     for link in fabric["links"]:
@@ -92,7 +92,7 @@ def cables(fabric: Fabric, use: Mapping[str, float]) -> list[Cable]:
 
 
 def positions(nodes: Sequence[FabricNode]) -> dict[str, Point]:
-    """Where each node stands: tiers above each other, each spread over the whole width, hosts below their leaves."""
+    """The position of each node: tiers above each other, each spread over the whole width, hosts below their leaves."""
     present = [tier for tier in TIERS if any(node["tier"] == tier for node in nodes)]
     of_tier = {tier: [node for node in nodes if node["tier"] == tier] for tier in present}
     placed: dict[str, Point] = {}
@@ -114,7 +114,7 @@ def positions(nodes: Sequence[FabricNode]) -> dict[str, Point]:
 
 
 def topology(fabric: Fabric, use: Mapping[str, float], caption: str) -> Figure:
-    """Draw it; links are coloured by how busy they were."""
+    """Draw the fabric, with links coloured by use."""
     nodes = fabric["nodes"]
     placed = positions(nodes)
     hosts = [str(node["name"]) for node in nodes if node["tier"] == "host"]
@@ -141,18 +141,18 @@ def topology(fabric: Fabric, use: Mapping[str, float], caption: str) -> Figure:
 
 
 def width(nodes: Sequence[FabricNode]) -> float:
-    """Inches in which the names of every tier stand side by side."""
+    """The width in inches at which the names of every tier fit side by side."""
     rows = [[len(node["name"]) for node in nodes if node["tier"] == tier] for tier in TIERS[1:]]
     return max((len(row) * (0.07 * max(row) + 0.14) for row in rows if 0 < len(row) <= MOST_NAMES), default=12.0)
 
 
 def is_host_cable(cable: Cable, placed: Mapping[str, Point]) -> bool:
-    """Does it end at a host?"""
+    """Whether a cable ends at a host."""
     return any(placed[end][1] == 0.0 for end in cable.ends)
 
 
 def lines_of(found: Sequence[Cable], placed: Mapping[str, Point], wide: float) -> dict[str, list[Point]]:
-    """Where each cable is drawn, by its name: those with the same ends side by side, in a figure of this width."""
+    """The line of each cable, by its name; those with the same ends are side by side, in a figure of this width."""
     of_ends: dict[tuple[str, str], list[Cable]] = {}
     for cable in found:
         of_ends.setdefault(cable.ends, []).append(cable)
@@ -170,7 +170,7 @@ def lines_of(found: Sequence[Cable], placed: Mapping[str, Point], wide: float) -
 
 
 def draw_cables(axes: Axes, found: Sequence[Cable], lines: Mapping[str, list[Point]]) -> None:
-    """The busiest on top, then what is slow, faulty or dead."""
+    """Draw cables, the busiest on top, then those that are slow, faulty or dead."""
     ordered = sorted(found, key=lambda cable: (cable.dead, cable.faulty, cable.slow is not None, cable.use))
     crowd = 1.0 if len(found) < 400 else 0.5
     axes.add_collection(
@@ -208,7 +208,7 @@ def style_of(cable: Cable) -> str:
 
 
 def line_kinds(found: Sequence[Cable]) -> list[Line2D]:
-    """What the lines mean, of those that are there."""
+    """The legend of the lines that are present."""
     kinds = []
     if any(cable.slow is not None for cable in found):
         kinds.append(Line2D([], [], color="#444444", linestyle="--", linewidth=2, label="slower than its tier"))

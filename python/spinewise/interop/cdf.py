@@ -1,4 +1,4 @@
-"""Distributions of flow sizes: ``size value`` a line, or ``size 1 value`` as ns-2 scripts have it.
+"""Distributions of flow sizes: ``size value`` a line, or ``size 1 value`` as in ns-2 scripts.
 
 Values are probabilities, or percentages when the last one exceeds 1.5. They are kept as decimals, exactly.
 """
@@ -21,8 +21,8 @@ class Cdf:
     """A distribution, linear between its points.
 
     Attributes:
-        file: where it was read.
-        points: (bytes, probability), neither falling, the probability from 0 to 1.
+        file: the file it was read from.
+        points: (bytes, probability), neither decreasing, the probability from 0 to 1.
         percent: whether the file has percentages.
     """
 
@@ -43,7 +43,7 @@ class Cdf:
 
 
 def decimal(value: Fraction) -> str:
-    """A number as decimal text, exactly where it ends within 18 digits, else to 17 digits."""
+    """A number as decimal text, exact if it ends within 18 digits, else with 17 digits."""
     scaled = value * 10**18
     if scaled.denominator != 1:
         return f"{float(value):.17g}"
@@ -52,12 +52,12 @@ def decimal(value: Fraction) -> str:
 
 
 def read(path: str | Path, unit_bytes: int = 1) -> Cdf:
-    """Read a distribution whose sizes are in units of `unit_bytes`; ``#`` begins a remark.
+    """Read a distribution whose sizes are in units of `unit_bytes`; ``#`` begins a comment.
 
-    A first line of names of columns is no point.
+    A first line of column names is not a point.
 
     Raises:
-        SpecError: with file and line: a word that is no number, a size or value that falls, a first value
+        SpecError: with file and line: a word that is not a number, a size or value that decreases, a first value
             other than 0, a last one other than 1 or 100, fewer than two points.
     """
     lines = [line for line in map(without_remark, read_lines(path)) if line.tokens]

@@ -1,7 +1,7 @@
-"""Chakra execution traces as operations: what the nodes of all ranks come to.
+"""Chakra execution traces as operations of all ranks.
 
-A computation takes the duration of its node. One without a duration that tells its operations (``num_ops``) takes them
-at a rate that must be said. Computations of a rank run one after the other, those of its processor (``is_cpu_op``)
+A computation takes the duration of its node. One without a duration but with operations (``num_ops``) takes them
+at a rate that must be given. Computations of a rank run one after the other, those of its processor (``is_cpu_op``)
 beside them. Sends and receives pair by ranks and tags. The k-th collective of a group in one rank's file is one with
 the k-th in the files of the others. Bytes (``comm_size``) are those of ASTRA-sim: of an all-gather what each rank
 brings, of all others the whole.
@@ -40,11 +40,11 @@ _RANK = re.compile(r"(?P<prefix>.*)\.(?P<rank>\d+)\.et")
 
 @dataclass(frozen=True)
 class Reading:
-    """What the files do not say.
+    """The settings that the files do not contain.
 
     Attributes:
-        algorithm: how collectives are done.
-        tflops: 10^12 operations per second of a rank, for computations that tell no duration.
+        algorithm: the algorithm of collectives.
+        tflops: 10^12 operations per second of a rank, for computations without a duration.
         groups: a JSON file with the ranks of each group, by name, as ASTRA-sim reads it.
     """
 
@@ -60,7 +60,7 @@ class Place:
     Attributes:
         file: its file.
         rank: its rank.
-        node: itself.
+        node: the node itself.
     """
 
     file: str
@@ -69,7 +69,7 @@ class Place:
 
     @property
     def id(self) -> str:
-        """What its operation is called."""
+        """The name of its operation."""
         return f"r{self.rank}.n{self.node.id}"
 
     def error(self, what: str, value: object, allowed: str, hint: str | None = None) -> SpecError:
@@ -88,9 +88,9 @@ def read(path: str | Path, reading: Reading) -> Dag:
     """Read the traces of all ranks, NAME.0.et, NAME.1.et and so on; `path` is NAME, or one of them.
 
     Raises:
-        SpecError: with file and node: a rank's file is missing or no trace, a node that is there twice or waits for one
-            that is not, a group that is not known, a collective in which a rank does something else, a
-            computation that takes no time that is known, a message without its receive.
+        SpecError: with file and node: a rank's file is missing or not a trace, a node occurs twice or waits for one
+            that does not exist, a group is unknown, a rank does something else in a collective, a
+            computation has no known duration, or a message has no receive.
     """
     files = files_of(path)
     places: list[Place] = []
@@ -122,7 +122,7 @@ def files_of(path: str | Path) -> list[Path]:
 
 
 def check_nodes(places: Sequence[Place]) -> None:
-    """Refuse nodes that are there twice or wait for one that is not."""
+    """Refuse nodes that occur twice or wait for one that does not exist."""
     known: set[int] = set()
     for place in places:
         if place.node.id in known:
@@ -139,8 +139,8 @@ class Lowered:
 
     Attributes:
         program: the operations so far.
-        end: what ends when a node of a rank has.
-        notes: what was left out or assumed.
+        end: the operation that ends when a node of a rank has.
+        notes: omissions and assumptions.
     """
 
     def __init__(self, file: str, places: Sequence[Place], ranks: int, reading: Reading) -> None:
@@ -170,11 +170,11 @@ class Lowered:
         return found
 
     def after(self, place: Place) -> list[str]:
-        """What must have ended before a node."""
+        """The operations that must have ended before a node."""
         return [self.end[place.rank, node] for node in place.node.after]
 
     def operation(self, place: Place) -> Operation:
-        """What a node that is no collective does."""
+        """The operation of a node that is not a collective."""
         node, after = place.node, self.after(place)
         if node.type in (SEND, RECEIVE):
             peer = place.whole("comm_dst" if node.type == SEND else "comm_src")
@@ -192,7 +192,7 @@ class Lowered:
         )
 
     def duration(self, place: Place) -> int:
-        """How long a node takes, in picoseconds."""
+        """The duration of a node, in picoseconds."""
         node = place.node
         if node.duration_us:
             return node.duration_us * PS_PER_US
@@ -205,7 +205,7 @@ class Lowered:
         return 0
 
     def join_collectives(self) -> None:
-        """Make each collective of the nodes of its ranks."""
+        """Convert each collective, from the nodes of its ranks."""
         order: defaultdict[tuple[int, ...], defaultdict[int, list[Place]]] = defaultdict(lambda: defaultdict(list))
         for place in self.places:
             if place.node.type == COLLECTIVE:
@@ -224,7 +224,7 @@ class Lowered:
             self.collective(f"c{number}", ranks, parts)
 
     def part(self, by_rank: Mapping[int, Sequence[Place]], rank: int, at: int, first: Place) -> Place:
-        """What a rank does in a collective; it must be what the first rank does."""
+        """The part of a rank in a collective; it must equal that of the first rank."""
         mine = by_rank.get(rank, [])
         if at >= len(mine):
             raise first.error("collective", f"not in the file of rank {rank}", "one in the file of each of its ranks")
@@ -248,7 +248,7 @@ class Lowered:
         after = {place.rank: self.after(place) for place in parts}
         ends = self.program.collective(kind, f"{name}.", ranks, size, after=after, algorithm=self.reading.algorithm)
         for rank, end in ends.items():
-            # Others know the end under the name that was given to it above.
+            # Others know the end by the name given to it above.
             self.program.join_as(f"{name}.r{rank}", rank, end)
 
     def group_of(self, place: Place) -> Sequence[int]:
@@ -269,7 +269,7 @@ class Lowered:
         return ranks
 
 
-# Tags of messages in a trace, above those that collectives use.
+# Tags of messages in a trace, above those of collectives.
 TAGS_FROM = 10**9
 
 
@@ -286,10 +286,10 @@ def read_groups(path: str | None) -> dict[str, list[int]]:
 
 
 def checked_groups(found: object, key: str, file: str) -> dict[str, list[int]]:
-    """A table of ranks by name.
+    """Check a table of ranks by name.
 
     Raises:
-        SpecError: it is something else.
+        SpecError: it is not such a table.
     """
     allowed = 'a table with the ranks of each group, such as {"0": [0, 1]}'
     if not isinstance(found, dict):
@@ -304,7 +304,7 @@ def checked_groups(found: object, key: str, file: str) -> dict[str, list[int]]:
 
 
 def declared_groups(places: Sequence[Place]) -> dict[str, list[int]]:
-    """Groups that metadata nodes tell in their inputs: JSON with ``pg_name`` and ``ranks``."""
+    """Groups that metadata nodes declare in their inputs: JSON with ``pg_name`` and ``ranks``."""
     groups: dict[str, list[int]] = {}
     for place in places:
         if place.node.type != METADATA or "pg_name" not in place.node.inputs:

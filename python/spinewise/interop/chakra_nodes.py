@@ -1,7 +1,7 @@
 """Chakra execution traces: a file a rank, as protocol buffers, each message behind its length.
 
 A file holds a ``GlobalMetadata`` and then ``Node`` after ``Node`` (Sridharan et al., "Chakra: Advancing Performance
-Benchmarking and Co-design using Standardized Execution Traces", arXiv 2305.14516; schema 0.0.4). What is read of them:
+Benchmarking and Co-design using Standardized Execution Traces", arXiv 2305.14516; schema 0.0.4). These fields are read:
 
 | message | fields |
 |---|---|
@@ -68,12 +68,12 @@ class Node:
 
     Attributes:
         id: its number, unique in the file.
-        name: what it is called.
-        type: what it is, by the constants of this file.
+        name: its name.
+        type: its type, by the constants of this file.
         after: nodes that must have ended.
         duration_us: how long it takes.
         inputs: their values, as text.
-        attributes: all else, by name.
+        attributes: everything else, by name.
     """
 
     id: int
@@ -86,7 +86,7 @@ class Node:
 
 
 Message: TypeAlias = Any
-"""A message: its class is made when it is first read, and so are its fields."""
+"""A message: its class is created when it is first read, and so are its fields."""
 
 
 @cache
@@ -119,7 +119,7 @@ def read(path: str | Path) -> list[Node]:
     """The nodes of a file.
 
     Raises:
-        SpecError: with the byte: a message that ends before its length says, or is none; another version; a file of
+        SpecError: with the byte: a message that is shorter than its length, or is invalid; another version; a file of
             another tool; the package of protocol buffers is missing.
     """
     messages()
@@ -131,7 +131,7 @@ def read(path: str | Path) -> list[Node]:
 
 
 def check_version(path: str | Path, file: str, parts: Iterator[tuple[int, bytes]]) -> None:
-    """Take the metadata off the messages, and refuse what does not begin with them."""
+    """Take the metadata off the messages, and refuse a file that does not begin with them."""
     hint = looks_like(path, "chakra")
     given = "no metadata at its beginning"
     try:
@@ -148,16 +148,16 @@ def check_version(path: str | Path, file: str, parts: Iterator[tuple[int, bytes]
 
 
 def version_of(metadata: Message) -> str:
-    """The version that metadata tell, by themselves or as ``schema``, such as ``1.0.2-chakra.0.0.4``; or nothing."""
+    """The version in metadata, directly or as ``schema``, such as ``1.0.2-chakra.0.0.4``; or empty."""
     schema = next((str(one.string) for one in metadata.attributes if one.name == "schema"), "")
     return str(metadata.version) or schema.rpartition("-chakra.")[2]
 
 
 def parse(name: str, content: bytes) -> Message:
-    """A message of a kind.
+    """Parse a message of a kind.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not such a message.
     """
     from google.protobuf.message import DecodeError  # noqa: PLC0415 - optional
 

@@ -1,6 +1,6 @@
-"""Recognising a leaf-spine or a fat-tree in a list of links.
+"""Recognise a leaf-spine or a fat-tree in a list of links.
 
-Tiers follow from the links: leaves have hosts, above them stand the switches that leaves are linked to, and above
+Tiers follow from the links: leaves have hosts, above them are the switches that leaves are linked to, and above
 those the cores. A fabric is recognised if it is exactly one that ``kind = "leaf_spine"`` or ``kind = "fat_tree"``
 builds: as many hosts under every leaf, every leaf linked to every switch above it (in its pod), every such switch of a
 column linked to the same cores and no other, and one rate and one delay for each tier. Then schemes that need tiers
@@ -57,7 +57,7 @@ class Clos:
         return self.order[: self.hosts] == list(range(self.hosts))
 
     def about(self) -> str:
-        """What it is, in a few words."""
+        """A description in a few words."""
         c = self.counts
         if self.kind == "leaf_spine":
             links = f", {c['parallel_links']} links between them" if c.get("parallel_links", 1) > 1 else ""
@@ -81,11 +81,11 @@ class Clos:
 
 
 class UnlikeError(Exception):
-    """Why a fabric is neither a leaf-spine nor a fat-tree; the message says it."""
+    """The reason, as the message, why a fabric is neither a leaf-spine nor a fat-tree."""
 
 
 def recognise(topology: Topology) -> Clos | str:
-    """The leaf-spine or fat-tree that a topology is, or in words why it is none."""
+    """Recognise a leaf-spine or fat-tree; for any other topology, return the reason in words."""
     try:
         return Fabric(topology).recognised()
     except UnlikeError as why:
@@ -93,7 +93,7 @@ def recognise(topology: Topology) -> Clos | str:
 
 
 def renumbered(topology: Topology, clos: Clos) -> Topology:
-    """The same topology with its nodes numbered as the fabric has them."""
+    """The same topology with its nodes numbered as in the fabric."""
     new = {old: number for number, old in enumerate(clos.order)}
     links = [Link(new[x.a], new[x.b], x.rate_bps, x.delay_ps) for x in topology.links]
     return replace(topology, links=links, nodes=[topology.nodes[old] for old in clos.order])
@@ -105,7 +105,7 @@ class Fabric:
     Attributes:
         leaf_hosts: hosts of each leaf.
         near: switches that each switch is linked to.
-        cables: links between each two switches, lower number first.
+        cables: links between each pair of switches, lower number first.
     """
 
     def __init__(self, topology: Topology) -> None:
@@ -127,10 +127,10 @@ class Fabric:
         return self.topology.nodes[node]
 
     def recognised(self) -> Clos:
-        """What it is.
+        """Recognise the fabric.
 
         Raises:
-            UnlikeError: neither of the two.
+            UnlikeError: it is neither a leaf-spine nor a fat-tree.
         """
         leaves = sorted(self.leaf_hosts, key=lambda leaf: min(self.leaf_hosts[leaf]))
         switches = range(self.topology.hosts, self.topology.hosts + self.topology.switches)

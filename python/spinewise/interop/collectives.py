@@ -23,15 +23,15 @@ from spinewise.interop.dag import Numbered, Operation
 Algorithm = Literal["ring", "direct"]
 Collective = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "barrier"]
 
-# A unit that computes nothing: operations of no time on it stand for several others.
+# A unit that computes nothing: its operations take no time and represent several others.
 JOIN_UNIT = 1_000_000
 
-# What a send or a receive in a collective waits for.
+# Operations that a send or a receive in a collective waits for.
 After = Mapping[int, Sequence[str]]
 
 
 class Program:
-    """Operations as they are made, with tags that no two messages share.
+    """Operations as they are created, with tags that no two messages share.
 
     Attributes:
         operations: so far.
@@ -44,25 +44,25 @@ class Program:
         self._tags = Numbered(1)
 
     def compute(self, name: str, rank: int, duration_ps: int, after: Sequence[str], unit: int = 0) -> str:
-        """A computation; its id."""
+        """Add a computation, and return its id."""
         self.operations.append(Operation(name, rank, "calc", duration_ps=duration_ps, requires=list(after), unit=unit))
         return name
 
     def join(self, name: str, rank: int, after: Sequence[str]) -> str:
-        """The id of what ends when all of `after` have."""
+        """Return the id of an operation that ends when all of `after` have."""
         if len(after) == 1:
             return after[0]
         return self.compute(name, rank, 0, after, JOIN_UNIT)
 
     def join_as(self, name: str, rank: int, end: str) -> None:
-        """A name of its own for an end, in no time."""
+        """Give an end a name of its own, taking no time."""
         if name != end:
             self.compute(name, rank, 0, [end], JOIN_UNIT)
 
     def message(
         self, name: str, ends: tuple[int, int], size: int, after: Sequence[str], *, batch: int = 0, step: int = 0
     ) -> str:
-        """A send and its receive between two ranks; the id of the send, that of the receive is ``….got``."""
+        """Add a send and its receive between two ranks; return the id of the send, that of the receive is ``….got``."""
         src, dst = ends
         tag = self._tags.tag(src, dst)
         self.operations += [
@@ -77,15 +77,15 @@ class Program:
         """Add a collective of `ranks`, each of which takes part when its `after` have ended.
 
         Args:
-            kind: which.
-            name: what its operations' ids begin with.
-            ranks: who takes part, in the order of the ring.
+            kind: the operation.
+            name: the prefix of its operations' ids.
+            ranks: the participants, in the order of the ring.
             size: bytes, counted as the head of this file says.
             after: ids that must have ended, by rank.
-            algorithm: how it is done.
+            algorithm: the algorithm.
 
         Returns:
-            What ends at each rank when its part is through: all sent and acknowledged, all received.
+            The operation at each rank that ends when its part is done: all sent and acknowledged, all received.
         """
         if len(ranks) == 1:
             return {ranks[0]: self.join(f"{name}.r{ranks[0]}", ranks[0], after[ranks[0]])}
@@ -113,11 +113,11 @@ class Group:
         self.own: dict[int, list[str]] = {rank: [] for rank in ranks}
 
     def begin(self, i: int) -> Sequence[str]:
-        """What must have ended before the i-th rank takes part."""
+        """The operations that must have ended before the i-th rank takes part."""
         return self.after[self.ranks[i]]
 
     def send(self, step: int, i: int, j: int, size: int, after: Sequence[str]) -> str:
-        """The i-th rank sends to the j-th in a step from 0; the id of the receive."""
+        """Send from the i-th rank to the j-th in a step from 0; return the id of the receive."""
         src, dst = self.ranks[i], self.ranks[j]
         name = f"{self.name}.s{step}.{src}-{dst}"
         self.program.message(name, (src, dst), size, after, batch=self.batch, step=step + 1)
@@ -127,12 +127,12 @@ class Group:
 
 
 def part(size: int, parts: int, which: int) -> int:
-    """Bytes of one of `parts`, as even as whole bytes allow: the first ones have one more."""
+    """The bytes of one of `parts`, as even as whole bytes allow: the first ones have one more."""
     return size // parts + (which % parts < size % parts)
 
 
 def ring(steps: Callable[[int], int]) -> Callable[[Group, int], None]:
-    """Around the ring: in each step every rank passes on what it has received in the step before."""
+    """Send around the ring: in each step every rank passes on what it received in the previous step."""
 
     def make(group: Group, size: int) -> None:
         n = group.n
@@ -145,7 +145,7 @@ def ring(steps: Callable[[int], int]) -> Callable[[Group, int], None]:
 
 
 def spread(group: Group, size: int) -> None:
-    """An n-th of the data from every rank to every other one, all at once."""
+    """Send an n-th of the data from every rank to every other one, all at once."""
     n = group.n
     for i in range(n):
         for shift in range(1, n):
@@ -154,7 +154,7 @@ def spread(group: Group, size: int) -> None:
 
 
 def direct_all_reduce(group: Group, size: int) -> None:
-    """Every rank sums up one n-th, which all others send to it, and then sends the sum to all others."""
+    """Let every rank sum one n-th, which all others send to it, and then send the sum to all others."""
     n = group.n
     got: list[list[str]] = [[] for _ in range(n)]
     for i in range(n):
@@ -169,7 +169,7 @@ def direct_all_reduce(group: Group, size: int) -> None:
 
 
 def shifted_all_to_all(group: Group, size: int) -> None:
-    """In step s each rank sends to that s places on, when it has sent and received what the step before has for it."""
+    """Send, in each step s, from each rank to that s places on, after the sends and receives of its previous step."""
     n = group.n
     last: list[list[str]] = [list(group.begin(i)) for i in range(n)]
     for step in range(n - 1):
@@ -183,7 +183,7 @@ def shifted_all_to_all(group: Group, size: int) -> None:
 
 
 def piped_broadcast(group: Group, size: int) -> None:
-    """The first rank sends n parts one after the other to the next rank, and so on to the last."""
+    """Send n parts from the first rank one after the other to the next rank, and so on to the last."""
     n = group.n
     before: list[Sequence[str]] = [group.begin(i) for i in range(n - 1)]
     for which in range(n):
@@ -195,7 +195,7 @@ def piped_broadcast(group: Group, size: int) -> None:
 
 
 def direct_broadcast(group: Group, size: int) -> None:
-    """The first rank sends all of it to every other rank, at once."""
+    """Send all data from the first rank to every other rank, at once."""
     for j in range(1, group.n):
         group.send(0, 0, j, size, group.begin(0))
 
@@ -217,7 +217,7 @@ WAYS: dict[tuple[Collective, Algorithm], Callable[[Group, int], None]] = {
 
 
 def messages(kind: Collective, n: int, algorithm: Algorithm) -> int:
-    """How many messages a collective of `n` ranks takes."""
+    """The number of messages in a collective of `n` ranks."""
     if n == 1:
         return 0
     if kind == "broadcast":

@@ -1,24 +1,24 @@
-"""Operations that wait for operations: the table that traffic of kind ``dag`` reads, and how readers of traces make it.
+"""Operations that wait for operations: the table that traffic of kind ``dag`` reads, and its construction.
 
 An operation a line, as comma-separated values:
 
 | column | of | meaning |
 |---|---|---|
 | id | all | its name, without blanks; each once |
-| rank | all | whose operation it is, from 0 |
+| rank | all | the rank of the operation, from 0 |
 | op | all | ``send``, ``recv`` or ``calc`` |
 | peer | send, recv | the rank at the other end |
 | size_bytes | send, recv | payload, 1 or more; of a recv checked against its send if given |
 | tag | send, recv | which messages of the two ranks pair: the k-th send with the k-th recv of a tag; 0 if empty |
-| duration_ns | calc | how long it takes, with up to three decimals |
+| duration_ns | calc | its duration, with up to three decimals |
 | requires | all | ids of operations of this rank that must have ended, separated by blanks |
 | irequires | all | ids of operations of this rank that must have started |
-| needs | all | how many of those it waits for are enough; all if empty |
-| unit | calc | which unit of the rank computes, one thing at a time; 0 if empty |
+| needs | all | how many of the awaited operations suffice; all if empty |
+| unit | calc | the unit of the rank that computes, one thing at a time; 0 if empty |
 | start_ns | all | it starts no earlier |
 | batch, step | send | flows of a batch are summed up, step by step |
 
-Only id, rank and op must be there, and columns may come in any order.
+Only id, rank and op are required, and columns may come in any order.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ class Operation:
 
     Attributes:
         id: its name, unique in the file.
-        rank: whose it is.
-        op: what it does.
+        rank: its rank.
+        op: its kind.
         peer: the rank at the other end.
         size_bytes: payload.
-        tag: which messages pair.
-        duration_ps: of a computation, picoseconds.
-        requires: what must have ended.
-        irequires: what must have started.
-        needs: how many of these are enough.
-        unit: which unit computes.
+        tag: the tag by which messages pair.
+        duration_ps: the duration of a computation, picoseconds.
+        requires: operations that must have ended.
+        irequires: operations that must have started.
+        needs: how many of these suffice.
+        unit: the unit that computes.
         start_ps: it starts no earlier, picoseconds.
         batch: number of its batch, from 1.
         step: step of the batch, from 1.
@@ -72,12 +72,12 @@ class Operation:
 
 
 def _some(number: int | None) -> str:
-    """A number; nothing where there is none."""
+    """A number as text; empty if there is none."""
     return "" if number is None else str(number)
 
 
 def _set(number: int) -> str:
-    """A number; nothing where it is what an empty field means."""
+    """A number as text; empty if it is the meaning of an empty field."""
     return str(number) if number else ""
 
 
@@ -97,7 +97,7 @@ COLUMNS: dict[str, Callable[[Operation], str]] = {
     "batch": lambda one: _set(one.batch),
     "step": lambda one: _set(one.step),
 }
-"""The columns of the table, by name, with what an operation has there."""
+"""The columns of the table, by name, with the value of an operation."""
 
 
 def _row(operation: Operation) -> str:
@@ -110,10 +110,10 @@ class Dag:
     """The operations of a file.
 
     Attributes:
-        file: where they were read.
+        file: the file they were read from.
         ranks: number of ranks.
         operations: in the order of the table.
-        notes: what was changed or assumed, for people.
+        notes: changes and assumptions.
     """
 
     file: str
@@ -126,7 +126,7 @@ class Dag:
         return "\n".join([",".join(COLUMNS), *map(_row, self.operations)]) + "\n"
 
     def count(self, kind: Kind) -> int:
-        """How many operations are of a kind."""
+        """Count the operations of a kind."""
         return sum(operation.op == kind for operation in self.operations)
 
     @property
@@ -136,12 +136,12 @@ class Dag:
 
     @property
     def batches(self) -> int:
-        """How many batches there are."""
+        """The number of batches."""
         return max((operation.batch for operation in self.operations), default=0)
 
 
 def refuse_empty(file: str, operations: Iterable[Operation]) -> None:
-    """Refuse what sends nothing.
+    """Refuse operations that send nothing.
 
     Raises:
         SpecError: no operation is a send.
@@ -151,7 +151,7 @@ def refuse_empty(file: str, operations: Iterable[Operation]) -> None:
 
 
 def check_messages(dag: Dag) -> None:
-    """Refuse messages without a receive, and the other way round.
+    """Refuse messages without a receive, and receives without a message.
 
     Raises:
         SpecError: the first of them.

@@ -1,4 +1,4 @@
-"""Files of other simulators named in a spec: their content takes the place of the name before the engine sees it.
+"""Files of other simulators named in a spec: their content replaces the name before the engine sees it.
 
 ```toml
 [topology]
@@ -6,7 +6,7 @@ file = "leaf_spine_128.txt"      # becomes kind = "links"
 
 [[traffic]]
 kind = "flows"
-file = "flow.txt"                # becomes list, if the file is no CSV; format = "hpcc" | "csv" says so
+file = "flow.txt"                # becomes list, unless the file is CSV; or set format = "hpcc" | "csv"
 ```
 
 With a topology file the node ids of flow lists are those of that file. Flows of several priority groups become
@@ -29,14 +29,14 @@ from spinewise.shapes import Value
 
 FORMATS = ("hpcc", "csv")
 
-# A file and what tells its versions apart: size and time of change.
+# A file and the identity of its version: size and time of change.
 Stamp = tuple[str, int, int]
 
 
 def expand(spec: dict[str, Value]) -> None:
-    """Put the content of named files in the place of their names, in `spec` itself.
+    """Replace the names of files by their content, in `spec` itself.
 
-    What is no table or no text is left for the engine to refuse.
+    Values of a wrong type are left for the engine to refuse.
 
     Raises:
         SpecError: a file cannot be read, or its content is wrong; the error names the file and the line.
@@ -56,7 +56,7 @@ def expand(spec: dict[str, Value]) -> None:
 
 
 def expand_topology(spec: dict[str, Value]) -> Stamp | None:
-    """Replace ``topology.file`` by links; the file's stamp, for the flow lists."""
+    """Replace ``topology.file`` by links; return the file's stamp, for the flow lists."""
     table = spec.get("topology")
     file = table.get("file") if isinstance(table, dict) else None
     if not isinstance(table, dict) or not isinstance(file, str):
@@ -79,7 +79,7 @@ def expand_topology(spec: dict[str, Value]) -> Stamp | None:
 
 
 def expand_flows(entry: dict[str, Value], file: str, path: str, nodes: Stamp | None) -> list[Value]:
-    """The entries that stand for one that names a flow list; itself, without its format, when that is a CSV."""
+    """The entries that replace one that names a flow list; the entry itself, without its format, if that is a CSV."""
     rest = {key: value for key, value in entry.items() if key != "format"}
     form = entry.get("format")
     if form is not None and form not in FORMATS:
@@ -108,7 +108,7 @@ def stamped(file: str, key: str) -> Stamp:
     """The file with its size and time of change.
 
     Raises:
-        SpecError: it is not there.
+        SpecError: it does not exist.
     """
     ordinary(file, key, "a file that can be read")
     found = Path(file).stat()

@@ -1,4 +1,4 @@
-"""Completion times as HPCC and ConWeave write them: ``src dst sport dport size start_ns fct_ns standalone_ns``.
+"""Completion times in the format of HPCC and ConWeave: ``src dst sport dport size start_ns fct_ns standalone_ns``.
 
 One line per finished flow, in the order of finishing. HPCC writes hosts as addresses in hexadecimal, ConWeave
 as numbers; both are read, numbers are written.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORM = '"src dst sport dport size start_ns fct_ns standalone_fct_ns"'
-# How ConWeave's code numbers ports: upwards from here, per sending and per receiving host.
+# ConWeave's code numbers ports like this: upwards from here, per sending and per receiving host.
 FIRST_SOURCE_PORT = 10_000
 FIRST_DESTINATION_PORT = 100
 
@@ -53,7 +53,7 @@ class FctFile:
     """The flows of a file.
 
     Attributes:
-        file: where it was read.
+        file: the file it was read from.
         rows: by start, then source, then source port.
     """
 
@@ -61,7 +61,7 @@ class FctFile:
     rows: list[Row]
 
     def table(self) -> pa.Table:
-        """The rows as a `pyarrow.Table`, with the slowdown as ConWeave's scripts have it: 1 at the least."""
+        """The rows as a `pyarrow.Table`, with the slowdown as in ConWeave's scripts: at least 1."""
         import pyarrow as pa  # noqa: PLC0415 - slow to import, and only writers of Parquet need it
 
         columns: dict[str, object] = {
@@ -72,14 +72,14 @@ class FctFile:
         return pa.table(columns)
 
     def csv(self) -> str:
-        """The rows as CSV; its columns src, dst, size_bytes and start_ns are a list of flows again."""
+        """The rows as CSV; its columns src, dst, size_bytes and start_ns form a list of flows."""
         rows = [",".join((*Row._fields, "slowdown"))]
         rows += [",".join([*map(str, row), f"{slowdown(row):.9g}"]) for row in self.rows]
         return "\n".join(rows) + "\n"
 
 
 def slowdown(row: Row) -> float:
-    """Completion time over that alone, 1 at the least."""
+    """Completion time over that alone, at least 1."""
     return max(1.0, row.fct_ns / row.ideal_fct_ns)
 
 
@@ -87,7 +87,7 @@ def read(path: str | Path, topology: Topology | None = None) -> FctFile:
     """Read a file of completion times; with a topology, its node ids become our numbers of hosts.
 
     Raises:
-        SpecError: with file and line: not eight words, a word that is no number of its kind, an unknown host.
+        SpecError: with file and line: not eight words, a word that is not a number of its kind, an unknown host.
     """
     hosts = None if topology is None else hosts_of(topology)
     rows = []
@@ -118,7 +118,7 @@ def rows_of(result: Result) -> list[Row]:
 
     The completion time is the sender's (last byte acknowledged), as in ConWeave's code; times are cut to whole
     nanoseconds. The k-th flow of a source, in the order of starting, has source port 10000 + k, and the k-th to a
-    destination has destination port 100 + k, whether it finished or not. UDP sources are no flows.
+    destination has destination port 100 + k, whether it finished or not. UDP sources are not flows.
 
     Raises:
         SpecError: the run kept no row per flow.
@@ -148,7 +148,7 @@ def rows_of(result: Result) -> list[Row]:
 
 
 def text(rows: list[Row], topology: Topology | None = None) -> str:
-    """Rows in the format of the file; with a topology, hosts have the ids they have there."""
+    """Rows in the format of the file; with a topology, hosts have their ids there."""
     if topology is not None:
         rows = [row._replace(src=topology.nodes[row.src], dst=topology.nodes[row.dst]) for row in rows]
     return "".join(" ".join(map(str, row)) + "\n" for row in rows)

@@ -21,7 +21,7 @@ from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND
 FORM = 'a flow, "src dst pg size start" or "src dst pg dport size start", the start in seconds'
 CSV_COLUMNS = ("src", "dst", "size_bytes", "start_ns", "pg", "dport")
 
-# The first line is one number; no more of it is read.
+# The first line is one number; only this much of it is read.
 _LONGEST_LINE = 1_000
 _PLAIN_SECONDS = re.compile(r"([0-9]{1,9})(?:\.([0-9]{0,12}))?")
 
@@ -33,7 +33,7 @@ class Flow(NamedTuple):
         src: sending host.
         dst: receiving host.
         pg: priority group.
-        dport: destination port, where the file has it.
+        dport: destination port, if the file has it.
         size_bytes: payload.
         start_ps: start, in picoseconds.
     """
@@ -51,10 +51,10 @@ class FlowList:
     """The flows of a file.
 
     Attributes:
-        file: where it was read.
+        file: the file it was read from.
         flows: in the order of the file, which numbers the ports of a host.
-        notes: what was changed, for people.
-        hosts: the host of each name, where the file names its hosts by other things than numbers.
+        notes: changes made.
+        hosts: the host of each name, if the file does not name its hosts by numbers.
     """
 
     file: str
@@ -100,7 +100,7 @@ def is_hpcc(path: str | Path) -> bool:
     """Whether a file looks like a flow list of this format: its first line that is not blank is one number."""
     try:
         with Path(path).open(encoding="utf-8-sig") as stream:
-            # A line without an end is no number.
+            # A line without an end is not a number.
             first = next(filter(str.strip, iter(lambda: stream.readline(_LONGEST_LINE), "")), "")
     except (OSError, UnicodeDecodeError):
         return False
@@ -113,7 +113,7 @@ def read(path: str | Path, topology: Topology | None = None) -> FlowList:
     A size of 0 becomes 1, as in ConWeave's code, and is noted.
 
     Raises:
-        SpecError: with file and line: a count that does not fit, a word that is no number of its kind, an
+        SpecError: with file and line: a count that does not fit, a word that is not a number of its kind, an
             unknown node or one that is a switch, a start before 0 or finer than picoseconds.
     """
     lines = read_lines(path)
@@ -138,7 +138,7 @@ def read(path: str | Path, topology: Topology | None = None) -> FlowList:
 
 
 def check_count(header: Line, body: list[Line], count: int) -> None:
-    """Refuse a header that promises more or fewer flows than there are; remarks may follow the last one."""
+    """Refuse a header that promises more or fewer flows than there are; comments may follow the last one."""
     flows = next((at for at, line in enumerate(body) if not line.tokens[0].isdecimal()), len(body))
     if flows < count:
         odd = body[flows] if flows < len(body) and body[flows].is_numbers else None
@@ -204,7 +204,7 @@ def read_start(line: Line) -> int:
 
 
 def notes(file: str, empty: list[int]) -> list[str]:
-    """What a person should know of how the file was read."""
+    """Notes about changes made while reading the file."""
     if not empty:
         return []
     more = f" and {len(empty) - 1} more" if len(empty) > 1 else ""

@@ -8,10 +8,10 @@
     l2 requires l1
     }
 
-A label stands before an operation or is left out; ``a requires b`` starts a when b has ended, ``a irequires b`` when
+A label comes before an operation or is left out; ``a requires b`` starts a when b has ended, ``a irequires b`` when
 b has started (Hoefler, Siebert and Lumsdaine, ICPP 2009). Computations take nanoseconds, as LogGOPSim counts them, and
 those of one ``cpu`` of a rank run one after the other. The k-th receive of a source and tag takes the k-th message of
-these, as in MPI; -1 stands for any source or any tag.
+these, as in MPI; -1 means any source or any tag.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ _REMARK = re.compile(r"//.*")
 
 @dataclass
 class Reading:
-    """What has been read so far.
+    """The state of reading a schedule.
 
     Attributes:
         ranks: number of ranks, from the first line.
-        rank: the block that is read, None between blocks.
+        rank: the current block, None between blocks.
         operations: all so far.
         lines: the line of each.
         known: those of this block by label.
-        waits: who waits for whom in this block, by label: line, the one that waits, how, the one awaited.
+        waits: the waits in this block, by label: line, the one that waits, how, the one awaited.
         seen: ranks whose block has been read.
         empty: lines of messages without a byte.
         nics: whether some message names a NIC other than 0.
@@ -76,8 +76,8 @@ def read(path: str | Path) -> Dag:
     """Read a GOAL schedule.
 
     Raises:
-        SpecError: with file and line: no such statement, a rank that is not there or whose block comes twice, a label
-            that is unknown or there twice, a message to its own rank, a receive without its message or the other
+        SpecError: with file and line: an unknown statement, a rank that does not exist or has two blocks, a label
+            that is unknown or occurs twice, a message to its own rank, a receive without its message or the other
             way round.
     """
     lines = list(without_remarks(read_lines(path)))
@@ -98,7 +98,7 @@ def read(path: str | Path) -> Dag:
 
 
 def without_remarks(lines: list[Line]) -> Iterator[Line]:
-    """The lines without remarks, which are ``/* … */``, over several lines too, and ``// …``."""
+    """The lines without comments, which are ``/* … */``, also over several lines, and ``// …``."""
     inside = False
     for line in lines:
         text = " ".join(line.tokens)
@@ -117,7 +117,7 @@ def without_remarks(lines: list[Line]) -> Iterator[Line]:
 
 
 def read_statement(reading: Reading, line: Line) -> None:
-    """One line behind the first."""
+    """Read one line after the first."""
     text = " ".join(line.tokens)
     if reading.rank is None:
         block = _RANK.fullmatch(text)
@@ -141,7 +141,7 @@ def read_statement(reading: Reading, line: Line) -> None:
 
 
 def add(reading: Reading, line: Line, operation: Operation, label: str | None) -> None:
-    """Keep an operation, under its label if it has one."""
+    """Add an operation, under its label if it has one."""
     if label is not None:
         if label in reading.known:
             raise line.error("label", label, f"each label once in rank {operation.rank}")
@@ -151,7 +151,7 @@ def add(reading: Reading, line: Line, operation: Operation, label: str | None) -
 
 
 def close(reading: Reading) -> None:
-    """The block of a rank ends: its labels are all known."""
+    """End the block of a rank: all its labels are known."""
     for line, after, how, before in reading.waits:
         for label in (after, before):
             if label not in reading.known:
@@ -185,7 +185,7 @@ def read_operation(reading: Reading, line: Line, match: re.Match[str]) -> Operat
 
 
 def read_options(line: Line, text: str) -> dict[str, int]:
-    """What follows an operation: tag, cpu and nic with their numbers."""
+    """Read the options of an operation: tag, cpu and nic with their numbers."""
     options = {name: int(value) for name, value in _OPTION.findall(text)}
     if not _OPTIONS.fullmatch(text):
         odd = _OPTION.sub("", text).strip()
@@ -194,9 +194,9 @@ def read_options(line: Line, text: str) -> dict[str, int]:
 
 
 def match_any(reading: Reading) -> int:
-    """Give receives from any source or with any tag the first message that fits and no other receive names.
+    """Give receives from any source or with any tag the first matching message that no other receive names.
 
-    Returns how many there are. The engine pairs all others.
+    Returns the number of such receives. The engine pairs all others.
     """
     waiting: defaultdict[int, deque[Operation]] = defaultdict(deque)
     exact: defaultdict[tuple[int | None, int, int], int] = defaultdict(int)
@@ -232,7 +232,7 @@ def match_any(reading: Reading) -> int:
 
 
 def notes_of(reading: Reading, anys: int) -> list[str]:
-    """What a person should know of how the file was read."""
+    """Notes about changes made while reading the file."""
     found = []
     if reading.empty:
         more = f" and {len(reading.empty) - 1} more" if len(reading.empty) > 1 else ""

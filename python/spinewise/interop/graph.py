@@ -10,14 +10,14 @@ from typing import Literal, NamedTuple
 from spinewise.magnitudes import BITS_PER_GIGABIT, NS_PER_SECOND, PS_PER_NS
 from spinewise.shapes import Override, Spec, Topology
 
-# The lower and the upper end of a link, what of an override selects it, and its tier.
+# The lower and the upper end of a link, the keys by which an override selects it, and its tier.
 Tier = Literal["host", "fabric", "core"]
 Selection = tuple[int, int, dict[str, int], Tier]
 SELECTORS = ("leaf", "spine", "aggregation", "core", "link", "host")
 
 
 class Edge(NamedTuple):
-    """One direction of a link: where it leads, bits per second, and picoseconds of propagation."""
+    """One direction of a link: its destination, bits per second, and picoseconds of propagation."""
 
     to: int
     rate_bps: int
@@ -31,7 +31,7 @@ class Reach(NamedTuple):
         hops: links on it.
         delay_ps: propagation, one way.
         tx_ns: time to send one full payload on every hop.
-        rate_bps: the least rate of its links.
+        rate_bps: the lowest rate of its links.
     """
 
     hops: int
@@ -42,13 +42,13 @@ class Reach(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """The fabric: edges by node, hosts first, in the order of ports; and what a data packet carries.
+    """The fabric: edges by node, hosts first, in the order of ports; and the contents of a data packet.
 
     Attributes:
         hosts: number of hosts, which forward nothing.
-        edges: of each node.
+        edges: the edges of each node.
         mss_bytes: payload of a full packet.
-        header_bytes: what each packet has besides.
+        header_bytes: other bytes of each packet.
     """
 
     hosts: int
@@ -70,7 +70,7 @@ class Graph:
         return cls(hosts, edges, int(transport["mss_bytes"]), int(transport["header_bytes"]))
 
     def reach(self, source: int) -> dict[int, Reach]:
-        """The path with fewest hops to every node, the first found of several, as a breadth-first search goes."""
+        """The path with fewest hops to every node, the first found of several, by a breadth-first search."""
         found = {source: Reach(0, 0, 0, 0)}
         queue = deque([source])
         while queue:
@@ -164,7 +164,7 @@ def fat_tree(topology: Topology) -> list[tuple[int, Edge]]:
 
 
 def selected(topology: Topology, selections: list[Selection]) -> list[tuple[int, Edge]]:
-    """Both directions of the links that are up, with what the overrides say of each."""
+    """Both directions of the links that are up, with the overrides of each."""
     found = []
     for below, above, selectors, tier in selections:
         for direction, a, b in (("up", below, above), ("down", above, below)):
@@ -175,7 +175,7 @@ def selected(topology: Topology, selections: list[Selection]) -> list[tuple[int,
 
 
 def usual(topology: Topology, tier: Tier) -> Override:
-    """What a link of a tier is without overrides."""
+    """The settings of a link of a tier without overrides."""
     if tier == "host":
         return {"rate_gbps": topology["host_rate_gbps"], "delay_ns": topology["host_delay_ns"], "up": True}
     if tier == "fabric":
@@ -184,7 +184,7 @@ def usual(topology: Topology, tier: Tier) -> Override:
 
 
 def changes(overrides: Sequence[Override], selectors: Mapping[str, int], direction: str) -> Override:
-    """What the overrides say of one direction of a link; a later one wins."""
+    """The changes by overrides to one direction of a link; a later one wins."""
     found: Override = {}
     for override in overrides:
         given = {key: value for key, value in override.items() if key in SELECTORS and value is not None}
@@ -195,7 +195,7 @@ def changes(overrides: Sequence[Override], selectors: Mapping[str, int], directi
 
 
 def told(override: Override) -> Override:
-    """What an override changes of a link."""
+    """The changes by an override to a link."""
     found: Override = {}
     if (rate := override.get("rate_gbps")) is not None:
         found["rate_gbps"] = rate

@@ -7,13 +7,13 @@
     2->4 id 2 trigger 1 size 2000000
     trigger id 1 oneshot
 
-A connection starts at a time or when a trigger fires. htsim's programs read the time in different units, so it must be
-said. A trigger is fired when a sender has all acknowledgements (``send_done_trigger``) or a receiver all data
+A connection starts at a time or when a trigger fires. htsim's programs read the time in different units, so the unit
+must be given. A trigger is fired when a sender has all acknowledgements (``send_done_trigger``) or a receiver all data
 (``recv_done_trigger``): ``oneshot`` starts all its connections the first time, ``multishot`` the next one each time,
 ``barrier count n`` all of them the n-th time.
 
 Without triggers a matrix is a list of flows. With them it is a table of operations. In htsim a trigger acts at once
-wherever its connections begin; here the news goes there in a small message, unless it is the same host.
+wherever its connections begin; here a small message carries the news there, unless it is the same host.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ SHOTS = "oneshot, multishot or barrier count N"
 
 @dataclass(frozen=True)
 class Connection:
-    """A connection, as it stands.
+    """A connection as in the file.
 
     Attributes:
         line: its line.
         src: the host that sends.
         dst: the host that receives.
-        values: the words behind its keys.
+        values: the words after its keys.
     """
 
     line: Line
@@ -58,7 +58,7 @@ class Connection:
     values: dict[str, str]
 
     def whole(self, key: str, least: int = 0) -> int | None:
-        """The number behind a key, None if the key is not there."""
+        """The number after a key, None if the key is missing."""
         if key not in self.values:
             return None
         value = self.values[key]
@@ -73,8 +73,8 @@ class Trigger:
 
     Attributes:
         line: its line.
-        count: how often it is fired before it acts; None: once for each connection (multishot).
-        fired_by: what fires it when it ends.
+        count: the number of firings before it acts; None: once for each connection (multishot).
+        fired_by: operations that fire it when they end.
         starts: the connections it starts, by their place in the file.
     """
 
@@ -89,11 +89,11 @@ class Matrix:
     """A connection matrix.
 
     Attributes:
-        file: where it was read.
+        file: the file it was read from.
         nodes: number of hosts.
         connections: in the order of the file.
         triggers: by their ids.
-        failures: lines that say which links have failed.
+        failures: lines that list failed links.
     """
 
     file: str
@@ -105,11 +105,11 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Reading:
-    """What the file does not say.
+    """The settings that the file does not contain.
 
     Attributes:
-        start_unit: unit of starts; None will do if all are 0.
-        endless_bytes: what a size of 0, which htsim sends without end, becomes; None refuses it.
+        start_unit: the unit of starts; may be None if all are 0.
+        endless_bytes: the size in place of 0, which htsim sends without end; None refuses it.
         notice_bytes: size of the message that brings a trigger's news to another host.
         longest_s: seconds before which all connections must start.
     """
@@ -223,7 +223,7 @@ def read_trigger(matrix: Matrix, line: Line) -> None:
 
 
 def start_ps(connection: Connection, reading: Reading) -> int | None:
-    """When a connection starts, in picoseconds; None if a trigger starts it."""
+    """The start of a connection, in picoseconds; None if a trigger starts it."""
     word = connection.values.get("start")
     if word is None:
         return None
@@ -273,7 +273,7 @@ def size_bytes(connection: Connection, reading: Reading) -> int:
 
 
 def notes_of(matrix: Matrix, reading: Reading) -> list[str]:
-    """What is left out or changed, for people."""
+    """Notes about what is left out or changed."""
     found = []
     if matrix.failures:
         lines = ", ".join(str(line.number) for line in matrix.failures[:5])
@@ -288,7 +288,7 @@ def notes_of(matrix: Matrix, reading: Reading) -> list[str]:
 
 
 def operations(matrix: Matrix, starts: list[int | None], sizes: list[int], notice_bytes: int, notes: list[str]) -> Dag:
-    """A send and a receive for each connection, and what triggers make of them."""
+    """A send and a receive for each connection, and the operations for triggers."""
     found: list[Operation] = []
     tags = Numbered()
     names: dict[str, Line] = {}
@@ -337,7 +337,7 @@ class Notices:
         self.sent: dict[tuple[str, int], str] = {}
 
     def known_at(self, operation: Operation, host: int) -> str:
-        """The id of what ends at `host` when `operation` has ended: itself, or the receive of a message about it."""
+        """The id of an operation that ends at `host` when `operation` has: itself, or its message's receive."""
         if operation.rank == host:
             return operation.id
         key = (operation.id, host)
@@ -354,10 +354,10 @@ class Notices:
 
 
 def lower(number: int, trigger: Trigger, notices: Notices) -> None:
-    """What a trigger makes of the connections it starts.
+    """Turn a trigger into operations for the connections it starts.
 
-    It acts at one host: that of all that fire it, or, if they are several, that of the first it starts. There a
-    computation that takes no time stands for each time it acts.
+    It acts at one host: that of all connections that fire it, or, if these are several, that of the first it starts. A
+    computation there that takes no time represents each time it acts.
     """
     if not trigger.starts:
         return

@@ -10,8 +10,8 @@
     Downlink_Latency_ns 1000
     Switch_Latency_ns 0
 
-Tier 0 are the switches of hosts. ``Bundle b`` of a tier joins each of its switches to each one below by b links. Keys
-may be in any case; ``#`` begins a remark.
+Tier 0 has the switches of hosts. ``Bundle b`` of a tier joins each of its switches to each one below by b links. Keys
+may be in any case; ``#`` begins a comment.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Tier:
         """The value of a key.
 
         Raises:
-            SpecError: it is not there and has no default.
+            SpecError: it is missing and has no default.
         """
         if key in self.values:
             return self.values[key][1]
@@ -70,7 +70,7 @@ class Tier:
 
 @dataclass(frozen=True)
 class Found:
-    """A fabric, and what a person should know of how the file was read."""
+    """A fabric, and notes about changes made while reading the file."""
 
     fabric: Clos
     notes: list[str]

@@ -1,4 +1,4 @@
-"""Which tool's file a file looks like, for those given to the wrong reader."""
+"""Detect whose format a file has, for files given to the wrong reader."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-# Of a file no more is looked at.
+# Only this much of a file is inspected.
 _HEAD_BYTES = 4_096
 
 
 class Look(NamedTuple):
-    """What gives a format away.
+    """The features of a format.
 
     Attributes:
         what: the word of ``spinewise import``.
-        name: what people call it.
+        name: its usual name.
         fits: whether the head of a file, split into lines that are not blank, looks like it.
     """
 
@@ -26,12 +26,12 @@ class Look(NamedTuple):
 
 
 def numbers(count: int) -> Callable[[list[str]], bool]:
-    """Whether the first line is `count` whole numbers."""
+    """Return a test whether the first line is `count` whole numbers."""
     return lambda lines: len(words := lines[0].split()) == count and all(word.isdecimal() for word in words)
 
 
 def any_line(pattern: str) -> Callable[[list[str]], bool]:
-    """Whether a line of the head is of this form."""
+    """Return a test whether a line of the head has this form."""
     return lambda lines: any(re.match(pattern, line, re.IGNORECASE) for line in lines)
 
 
@@ -47,11 +47,11 @@ LOOKS = (
 
 
 def looks_like(path: str | Path, but: str) -> str | None:
-    """A hint which reader a file looks made for; None if it looks like none, or like that of `but`.
+    """A hint at the reader for which a file seems made; None if there is none, or it is that of `but`.
 
     Args:
         path: the file.
-        but: the word of the reader that it was given to.
+        but: the word of the reader that got the file.
     """
     try:
         with Path(path).open("rb") as stream:

@@ -1,4 +1,4 @@
-"""Which host of a fabric a name in flow records is: told by a file, worked out from addresses, or in their order."""
+"""The hosts of names in flow records: given in a file, derived from addresses, or in order of the names."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from spinewise.reading import TABLE_BYTES, printable, read_text
 
 HEADER = ("name", "host")
 SUFFIX = "hosts.csv"
-"""What the name of such a file ends in, beside the flows it belongs to."""
+"""The suffix of such a file, beside the flows it belongs to."""
 SHOWN = 4
-"""Hosts, or racks, that a note names."""
+"""The number of hosts, or racks, that a note names."""
 MOST_HOSTS = 2**32
 
 _DIGITS = re.compile(r"(\d+)")
@@ -30,7 +30,7 @@ class Placed(NamedTuple):
 
     Attributes:
         hosts: the number of each name.
-        named: whether names are more than numbers, so that the numbers must be told.
+        named: whether names are more than numbers, so that the numbers must be recorded.
         notes: how they were found.
     """
 
@@ -41,12 +41,12 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True)
 class Placing:
-    """How names become hosts: by `told`, else by `prefix`, else each its own number, else in their order.
+    """The rule that maps names to hosts: by `told`, else by `prefix`, else each as its own number, else in order.
 
     Attributes:
         told: the host of each name.
-        file: where that was read.
-        prefix: how many bits the addresses of a rack share; None for all hosts in their order.
+        file: the file it was read from.
+        prefix: the number of bits that the addresses of a rack share; None for all hosts in order.
         hosts_per_leaf: hosts of a rack, with `prefix`.
     """
 
@@ -56,10 +56,10 @@ class Placing:
     hosts_per_leaf: int = 0
 
     def of(self, names: set[str], file: str) -> Placed:
-        """The host of each of these names, which stand in `file`.
+        """The host of each of these names, which occur in `file`.
 
         Raises:
-            SpecError: a name is missing in what was told, or is no address; a rack has too many hosts.
+            SpecError: a name is missing in `told`, or is not an address; a rack has too many hosts.
         """
         if "" in names:
             raise SpecError("src, dst", "(nothing)", "a host in each row", file=file)
@@ -78,7 +78,7 @@ class Placing:
         return Placed(hosts, True, [note])
 
     def host(self, name: str, told: Mapping[str, int]) -> int:
-        """The host that a name was told to be."""
+        """The host given for a name."""
         if name not in told:
             raise SpecError("--hosts", name, f"a file with a row for each host: {self.file} has none for it",
                             nearest(name, told))  # fmt: skip
@@ -112,7 +112,7 @@ def network(name: str, prefix: int, file: str) -> IPv4Network | IPv6Network:
 
 
 def by_numbers(name: str) -> list[tuple[bool, int, str]]:
-    """What names are sorted by: numbers in them by their value."""
+    """The sort key of names: numbers in them by value."""
     return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in _DIGITS.split(name)]
 
 
@@ -126,7 +126,7 @@ def read_hosts(path: str | Path) -> Placing:
     """Names and hosts from a CSV file with the columns ``name`` and ``host``.
 
     Raises:
-        SpecError: with file and line: another header, no number of a host, a name or a host for the second time.
+        SpecError: with file and line: another header, a value that is not a host number, or a repeated name or host.
     """
     file = printable(path)
     reader = csv.reader(StringIO(read_text(path, "--hosts", most=TABLE_BYTES)), skipinitialspace=True)

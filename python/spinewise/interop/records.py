@@ -1,8 +1,8 @@
 """Flow records of any origin: a row a flow, in CSV or Parquet, with named columns.
 
-Without more being said the columns are ``src``, ``dst``, ``size_bytes`` and a start whose name ends in its unit, such
-as ``start_ns``. Other names are told, and so is the unit of a start whose name does not tell it. Which host a name is
-that is no number, such as an address, says `placing`.
+By default the columns are ``src``, ``dst``, ``size_bytes`` and a start whose name ends in its unit, such
+as ``start_ns``. Other names must be given, and so must the unit of a start whose name lacks it. If a name is
+not a number, such as an address, `placing` gives its host.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PARQUET = b"PAR1"
 
 @dataclass(frozen=True)
 class Columns:
-    """Where things stand, and in which units.
+    """The columns, and their units.
 
     Attributes:
-        names: the column of src, dst, size and start, for those that are told.
-        start_unit: unit of starts, if it is told.
+        names: the column of src, dst, size and start, for those that are given.
+        start_unit: the unit of starts, if it is given.
         unit_bytes: bytes per unit of size.
     """
 
@@ -45,7 +45,7 @@ class Columns:
         """The place of each column, and the unit of starts in seconds.
 
         Raises:
-            SpecError: a column is not there, or nothing tells the unit.
+            SpecError: a column is missing, or the unit is unknown.
         """
         wanted = {"src": "src", "dst": "dst", "size": "size_bytes", **self.names}
         if "start" not in wanted:
@@ -64,13 +64,13 @@ class Columns:
 
 
 def unit_in(name: str) -> str | None:
-    """The unit that the name of a column ends in."""
+    """The unit at the end of the name of a column."""
     last = name.lower().rpartition("_")[2]
     return last if last in TIME_UNITS and "_" in name else None
 
 
 def is_parquet(path: str | Path) -> bool:
-    """Whether a file begins as Parquet does."""
+    """Whether a file begins like Parquet."""
     try:
         with Path(path).open("rb") as stream:
             return stream.read(len(PARQUET)) == PARQUET
@@ -79,10 +79,10 @@ def is_parquet(path: str | Path) -> bool:
 
 
 def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> FlowList:
-    """Read flow records; `placing` says which hosts their names are.
+    """Read flow records; `placing` maps their names to hosts.
 
     Raises:
-        SpecError: with file and row: a column or a unit that is missing, a field that is no number of its kind, a
+        SpecError: with file and row: a column or a unit that is missing, a field that is not a number of its kind, a
             file without a flow between two hosts.
     """
     file = printable(path)
@@ -122,7 +122,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
 
 
 def csv_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:
-    """The header and the rows of a CSV file, with the line of each; ``#`` begins a remark."""
+    """The header and the rows of a CSV file, with the line of each; ``#`` begins a comment."""
     text = read_text(path, "FILE", most=TABLE_BYTES)
     reader = csv.reader(StringIO(text), skipinitialspace=True, delimiter=separator(text))
     lines = ((f"line {reader.line_num}", row) for row in reader if row and not row[0].startswith("#"))
@@ -161,7 +161,7 @@ def parquet_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple
 
 
 def as_text(value: object) -> str:
-    """A value of a table as text, nothing for none."""
+    """A value of a table as text, empty for None."""
     return "" if value is None else value if isinstance(value, str) else repr(value)
 
 

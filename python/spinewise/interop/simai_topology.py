@@ -3,7 +3,7 @@
 Line 1 is ``nodes gpus_per_server nvswitches switches links gpu_type``, such as ``34 8 2 16 96 H20``; line 2 has the ids
 of all switches, those within servers (NVSwitches) first; then a line per link, ``src dst 200Gbps 0.001ms 0``.
 
-A GPU is a host with the one link it has to the network. What goes over the NVSwitch of a server does not cross the
+A GPU is a host with its single link to the network. Traffic over the NVSwitch of a server does not cross the
 network: ranks of traffic of kind ``dag`` send it to each other at the rate of their links to it.
 """
 
@@ -23,11 +23,11 @@ FORM = 'the header "nodes gpus_per_server nvswitches switches links gpu_type", s
 
 @dataclass(frozen=True)
 class Servers:
-    """How GPUs of a server reach each other.
+    """The connections among the GPUs of a server.
 
     Attributes:
         gpus: GPUs of a server.
-        rate_bps: of the link of each to its NVSwitch.
+        rate_bps: the rate of each GPU's link to its NVSwitch.
         delay_ps: from one GPU over the NVSwitch to another.
     """
 
@@ -52,9 +52,9 @@ class Found:
 
     Attributes:
         network: GPUs and the switches of the network.
-        servers: how GPUs of a server reach each other, None if each is alone.
+        servers: the connections within servers, None if each GPU is alone.
         gpu: the type of GPU.
-        left_out: NVSwitches that are no part of the network.
+        left_out: NVSwitches that are not part of the network.
     """
 
     network: Topology
@@ -106,7 +106,7 @@ def first_ids(lines: list[Line], count: int) -> list[int]:
 
 
 def check_ports(network: Topology, lines: list[Line]) -> None:
-    """Refuse GPUs with several links to the network, in words of their own."""
+    """Refuse GPUs with several links to the network, with an error of their own."""
     seen: defaultdict[int, list[Line]] = defaultdict(list)
     for link, line in zip(network.links, lines, strict=True):
         seen[min(link.a, link.b)].append(line)
@@ -120,7 +120,7 @@ def check_ports(network: Topology, lines: list[Line]) -> None:
 
 
 def servers_of(nvlinks: list[tuple[Line, Link]], per_server: int, gpus: int) -> Servers | None:
-    """What the links to NVSwitches come to; all must be alike, and GPUs of one switch must be neighbours."""
+    """The servers from the links to NVSwitches; all must be alike, and GPUs of one switch must be neighbours."""
     if not nvlinks or per_server == 1:
         return None
     _, first = nvlinks[0]

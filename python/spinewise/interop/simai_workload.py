@@ -7,10 +7,10 @@ a collective and its bytes; at last the time of the update.
 
 A rank goes through all layers forward, then through all of them backward, as SimAI does: it computes and waits for the
 collective of the forward pass; backward it computes the gradients of the input and waits for their collective, then
-computes those of the weights, whose collective nothing waits for. Layers named as checkpoints are computed anew before
+computes those of the weights, whose collective nothing waits for. Layers named as checkpoints are recomputed before
 the gradients that need them.
 
-Groups, as SimAI has them: tensor parallelism (TP) joins consecutive ranks; data parallelism (DP) those TP·PP apart;
+Groups are as in SimAI: tensor parallelism (TP) joins consecutive ranks; data parallelism (DP) those TP·PP apart;
 expert parallelism (EP) the ranks of one place in EP consecutive TP groups; DP_EP the ranks of one place in every EP-th
 TP group. A collective without suffix is one of TP, that of weight gradients one of DP.
 """
@@ -47,13 +47,13 @@ MOST_OPERATIONS = 20_000_000
 
 @dataclass(frozen=True)
 class Phase:
-    """A computation and the collective behind it.
+    """A computation and the collective after it.
 
     Attributes:
         compute_ns: how long every rank computes.
         kind: the collective, None for none.
         group: the name of its groups: TP, DP, EP or DP_EP.
-        size_bytes: of the collective, as NCCL's tests count.
+        size_bytes: the size of the collective, counted as in NCCL's tests.
     """
 
     compute_ns: int
@@ -67,11 +67,11 @@ class Layer:
     """A layer.
 
     Attributes:
-        name: as it stands; several layers may have one name.
-        forward: of the forward pass.
+        name: the name as in the file; several layers may share one.
+        forward: the forward pass.
         inputs: gradients of the input.
         weights: gradients of the weights.
-        update_ns: time of the update, when the collective of the weights is through.
+        update_ns: the time of the update, after the collective of the weights.
     """
 
     name: str
@@ -83,17 +83,17 @@ class Layer:
 
 @dataclass(frozen=True)
 class Workload:
-    """What a file says.
+    """The contents of a file.
 
     Attributes:
-        file: where it was read.
+        file: the file it was read from.
         tp: ranks of a tensor-parallel group.
         ep: ranks of an expert-parallel group.
         pp: pipeline stages.
         gpus: all ranks.
         layers: in the order of the forward pass.
-        checkpoints: layers from which a forward pass can be made anew.
-        initiates: layers before whose backward pass it is.
+        checkpoints: layers from which a forward pass can be repeated.
+        initiates: layers before whose backward pass that happens.
         pp_comm: bytes between pipeline stages.
     """
 
@@ -162,7 +162,7 @@ def read(path: str | Path) -> Workload:
 
 
 def read_head(head: Line) -> dict[str, list[int]]:
-    """The keys of the first line with the numbers behind each; a colon behind a key may be missing."""
+    """The keys of the first line with the numbers after each; a colon after a key may be missing."""
     found: dict[str, list[int]] = {}
     key = ""
     for token in head.tokens[1:]:
@@ -186,7 +186,7 @@ def one(head: Line, numbers: dict[str, list[int]], key: str) -> int:
 
 
 def check_groups(head: Line, found: Workload) -> None:
-    """Refuse groups that do not divide the ranks, and checkpoints that are no layers."""
+    """Refuse groups that do not divide the ranks, and checkpoints that are not layers."""
     if found.gpus % (found.tp * found.pp):
         allowed = f"a multiple of model_parallel_NPU_group times pp, {found.tp * found.pp}"
         raise head.error("all_gpus", found.gpus, allowed)
@@ -261,12 +261,12 @@ def check_count(found: Workload, algorithm: Algorithm, passes: int) -> None:
 
 
 class Run:
-    """Ranks on their way through the layers.
+    """The progress of ranks through the layers.
 
     Attributes:
         program: the operations so far.
-        at: what each rank must have done before it goes on.
-        updated: what must have ended before a layer can go forward again: its weights of the pass before.
+        at: what each rank must have done before it continues.
+        updated: what must have ended before a layer's next forward pass: its weights of the previous pass.
     """
 
     def __init__(self, found: Workload, algorithm: Algorithm) -> None:
@@ -278,7 +278,7 @@ class Run:
         self.known_groups: dict[str, list[list[int]]] = {}
 
     def train(self, number: int) -> None:
-        """One training step."""
+        """Add one training step."""
         layers = self.found.layers
         for n in range(len(layers)):
             for rank, update in self.updated.get(n, {}).items():
@@ -299,23 +299,23 @@ class Run:
         return self.known_groups[which]
 
     def compute(self, name: str, ns: int) -> None:
-        """All ranks compute."""
+        """Let all ranks compute."""
         for rank, after in self.at.items():
             self.at[rank] = [self.program.compute(f"{name}.c{rank}", rank, ns * PS_PER_NS, after)]
 
     def phase(self, name: str, phase: Phase) -> None:
-        """All ranks compute, and wait for the collective."""
+        """Let all ranks compute, and wait for the collective."""
         self.compute(name, phase.compute_ns)
         if phase.kind:
             self.at = {rank: [end] for rank, end in self.collective(name, phase, phase.kind).items()}
 
     def weights(self, name: str, layer: Layer) -> dict[int, str]:
-        """All ranks compute, and go on; what ends when the collective and the update are through."""
+        """Let all ranks compute and continue; return what ends when the collective and the update are done."""
         self.compute(name, layer.weights.compute_ns)
         if not layer.weights.kind:
             return {}
         ends = self.collective(name, layer.weights, layer.weights.kind)
-        # The update takes its time beside what is computed meanwhile, as in SimAI.
+        # The update overlaps with other computation, as in SimAI.
         return {
             rank: self.program.compute(f"{name}.u{rank}", rank, layer.update_ns * PS_PER_NS, [end], unit=1)
             for rank, end in ends.items()
@@ -337,5 +337,5 @@ class Run:
 
     @staticmethod
     def ring_of(ranks: Sequence[int]) -> Sequence[int]:
-        """The order in which a ring joins ranks: by number, so that those of a server are neighbours."""
+        """The order in which a ring connects ranks: by number, so that those of a server are neighbours."""
         return sorted(ranks)

@@ -22,11 +22,11 @@ TIME_UNITS = {
     "ns": Fraction(1, 10**9),
     "ps": Fraction(1, 10**12),
 }
-"""Units of time as files name them, in seconds."""
+"""Units of time in files, in seconds."""
 
 
 class InteropWarning(UserWarning):
-    """A file was read, but not quite as it stands; the message says what was changed."""
+    """A file was read with changes; the message names them."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Line:
 
     Attributes:
         file: the name of the file.
-        number: which line it is, from 1.
-        tokens: its words; never none.
+        number: its number, from 1.
+        tokens: its words; never empty.
     """
 
     file: str
@@ -51,7 +51,7 @@ class Line:
         """Token `index` as a whole number of at least `least`.
 
         Raises:
-            SpecError: it is something else.
+            SpecError: it is not such a number.
         """
         token = self.tokens[index]
         if token.isascii() and token.isdecimal() and least <= int(token) <= LARGEST_U64:
@@ -62,7 +62,7 @@ class Line:
         """Token `index` as a number of hosts, from 1 on.
 
         Raises:
-            SpecError: it is something else, or more than a fabric can have.
+            SpecError: it is not such a number, or is more than a fabric can have.
         """
         found = self.whole(index, what, least=1)
         if found > MOST_HOSTS:
@@ -70,17 +70,17 @@ class Line:
         return found
 
     def expect(self, counts: Sequence[int], form: str, hint: str | None = None) -> None:
-        """Check how many words there are.
+        """Check the number of words.
 
         Raises:
-            SpecError: as many as none of `counts`; `form` says what a line looks like.
+            SpecError: the number is not in `counts`; `form` shows the form of a line.
         """
         if len(self.tokens) not in counts:
             raise self.error("all", " ".join(self.tokens), form, hint)
 
     @property
     def is_numbers(self) -> bool:
-        """Whether every word is a number: such a line is data, others are remarks."""
+        """Whether every word is a number: such a line is data, others are comments."""
         return all(exact(token) is not None for token in self.tokens)
 
 
@@ -88,7 +88,7 @@ def read_lines(path: str | Path) -> list[Line]:
     """The lines of a text file that are not blank.
 
     Raises:
-        SpecError: it cannot be read, is no text, or has no such line.
+        SpecError: it cannot be read, is not text, or has no such line.
     """
     file = printable(path)
     try:
@@ -103,7 +103,7 @@ def read_lines(path: str | Path) -> list[Line]:
 
 
 def exact(text: str) -> Fraction | None:
-    """A decimal number without rounding; None when `text` is none."""
+    """A decimal number without rounding; None if `text` is not one."""
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -112,7 +112,7 @@ def exact(text: str) -> Fraction | None:
 
 
 def whole_ps(seconds: Fraction) -> int | None:
-    """A time in picoseconds, exactly; None when it is not a whole number of them."""
+    """A time in picoseconds, exactly; None if it is not a whole number of them."""
     ps = seconds * PS_PER_SECOND
     return int(ps) if ps.denominator == 1 else None
 
@@ -124,5 +124,5 @@ def ns_text(ps: int) -> str:
 
 
 def ns_number(ps: int) -> int | float:
-    """Picoseconds as nanoseconds for a spec: a whole number where it is one."""
+    """Picoseconds as nanoseconds for a spec: a whole number if it is one."""
     return ps // PS_PER_NS if ps % PS_PER_NS == 0 else ps / PS_PER_NS

@@ -1,7 +1,7 @@
 """Topology files of HPCC and ConWeave.
 
 Line 1 is ``nodes switches links``; then the switches' node ids; then a line per link, ``a b rate delay
-error_rate``, such as ``0 128 100Gbps 1000ns 0``. Every node that is no switch is a host. Links go both
+error_rate``, such as ``0 128 100Gbps 1000ns 0``. Every node that is not a switch is a host. Links go both
 ways; their order fixes the order of ports, and so of equal-cost next hops.
 """
 
@@ -54,7 +54,7 @@ class Topology:
     """A fabric as nodes and links, with hosts numbered before switches.
 
     Attributes:
-        file: where it was read.
+        file: the file it was read from.
         hosts: number of hosts; they are the nodes 0 to hosts - 1.
         switches: number of switches; they follow.
         links: in the order of the file.
@@ -86,21 +86,21 @@ class Topology:
         }
 
     def toml(self) -> str:
-        """The table as TOML, and the ids of the file in a table beside it."""
+        """The table as TOML, and the ids of the file in another table."""
         rows = [f"  [{x.a}, {x.b}, {gbps(x.rate_bps)}, {ns_text(x.delay_ps)}]," for x in self.links]
         lines = ["[topology]", 'kind = "links"', f"hosts = {self.hosts}", f"switches = {self.switches}"]
         lines += ["# node, node, rate in Gbps, delay in ns", "links = [", *rows, "]", ""]
         return "\n".join(lines) + "\n" + self.origin()
 
     def origin(self) -> str:
-        """The table that tells of the file and its ids."""
+        """The table that records the file and its ids."""
         name = self.file.replace("\\", "\\\\").replace('"', '\\"')
         about = "# Origin of the fabric, no part of the run. Item i of nodes is the file's id of node i."
         return "\n".join([about, "[import]", f'topology = "{name}"', f"nodes = {self.nodes}", ""])
 
 
 def gbps(rate_bps: int) -> int | float:
-    """A rate in Gbps, as a whole number where it is one."""
+    """A rate in Gbps, as a whole number if it is one."""
     whole, rest = divmod(rate_bps, BITS_PER_GIGABIT)
     return whole if not rest else rate_bps / BITS_PER_GIGABIT
 
@@ -134,7 +134,7 @@ def read(path: str | Path) -> Topology:
 
 
 def read_switches(lines: list[Line], count: int, nodes: int) -> tuple[set[int], list[Line]]:
-    """The switches' ids, which may fill several lines, and the lines behind them."""
+    """The switches' ids, which may fill several lines, and the lines after them."""
     ids: set[int] = set()
     place = 1
     while len(ids) < count:
@@ -156,7 +156,7 @@ def read_switches(lines: list[Line], count: int, nodes: int) -> tuple[set[int], 
 
 
 def check_count(header: Line, body: list[Line], count: int) -> None:
-    """Refuse a header that promises more or fewer links than there are; remarks may follow the last one."""
+    """Refuse a header that promises more or fewer links than there are; comments may follow the last one."""
     links = next((at for at, line in enumerate(body) if not line.tokens[0].isdecimal()), len(body))
     if links < count:
         last = body[links - 1] if links else header

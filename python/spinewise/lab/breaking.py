@@ -13,7 +13,7 @@ from spinewise.replies import FabricFault
 
 @dataclass(frozen=True)
 class Deed:
-    """What is done to the fabric at a time, and what it is in words."""
+    """A change to the fabric at a time, and its description."""
 
     at_ns: int
     what: str
@@ -21,7 +21,7 @@ class Deed:
 
 
 def deeds(plan: Plan) -> list[Deed]:
-    """All that a spec's faults do, in order.
+    """All changes by a spec's faults, in order.
 
     Raises:
         SpecError: the lab cannot do one of them.
@@ -39,7 +39,7 @@ def deeds(plan: Plan) -> list[Deed]:
 
 
 def both(plan: Plan, fault: FabricFault, key: str) -> tuple[tuple[Batch, ...], tuple[Batch, ...]]:
-    """What begins a fault and what ends it."""
+    """The changes that begin and end a fault."""
     if fault["kind"] == "rate":
         return rates(plan, fault)
     if fault["kind"] == "black_hole":
@@ -57,7 +57,7 @@ def rates(plan: Plan, fault: FabricFault) -> tuple[tuple[Batch, ...], tuple[Batc
 
 
 def black_hole(plan: Plan, fault: FabricFault, key: str) -> tuple[tuple[Batch, ...], tuple[Batch, ...]]:
-    """Routes that swallow in silence: carrier stays, and nothing answers."""
+    """Routes that drop packets silently: carrier stays, and nothing answers."""
     spine = fault["switch"]
     if spine not in plan.spines:
         raise SpecError(f"{key}.switch", spine or "(a link)", f"one of {', '.join(plan.spines)} in a lab")
@@ -77,12 +77,12 @@ def down(plan: Plan, fault: FabricFault, key: str) -> tuple[tuple[Batch, ...], t
 
 
 def set_links(cable: Cable, state: str) -> Batch:
-    """The interface at the lower end; the other end loses its carrier with it."""
+    """Set the interface at the lower end; the other end loses its carrier with it."""
     port: Port = cable.lower
     return Batch("ip", port.node, (f"link set dev {port.device} {state}",))
 
 
 def repaired(plan: Plan, hit: list[Cable]) -> list[Batch]:
-    """The routes of everybody beside these cables: the kernel forgets those over an interface that was down."""
+    """The routes of all nodes next to these cables: the kernel forgets those over an interface that was down."""
     nodes = [node for node in plan.nodes if any(port.node == node for cable in hit for port in cable.ports)]
     return [Batch("ip", node, tuple(routes(plan, node))) for node in nodes]

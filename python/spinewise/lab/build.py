@@ -1,4 +1,4 @@
-"""Labs are built, taken down, and told of."""
+"""Build labs, take them down, and report on them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PATIENCE_S = 2.0
 
 @dataclass(frozen=True)
 class Status:
-    """A lab as it is found.
+    """A lab as found.
 
     Attributes:
-        name: of the lab.
+        name: the name of the lab.
         state: "up", "in use", or "left over" by a command that was killed.
-        hosts, leaves, spines: of one that is whole.
+        hosts, leaves, spines: the numbers of nodes, if the lab is complete.
         factor: rates of its spec over its own.
         namespaces: how many there are.
         processes: how many run in them.
@@ -43,12 +43,12 @@ class Status:
 
 
 def up(given: Spec, plan: Plan) -> list[str]:
-    """Build a lab; `given` is the resolved spec, not at scale. What was left of a killed one of its name is removed.
+    """Build a lab; `given` is the resolved spec, not at scale. Remnants of a killed lab of its name are removed.
 
-    Returns what the kernel lacks that a lab can do without.
+    Returns the optional features that the kernel lacks.
 
     Raises:
-        SpecError: it cannot be built here, or is there already.
+        SpecError: it cannot be built here, or exists already.
     """
     found = machine.looked_at()
     machine.check_congestion(CONGESTION[str(plan.spec["transport"]["kind"])])
@@ -73,10 +73,10 @@ def up(given: Spec, plan: Plan) -> list[str]:
 
 
 def down(name: str) -> int:
-    """Take a lab down, whole or left over; how many namespaces it had.
+    """Take a lab down, whole or left over; return how many namespaces it had.
 
     Raises:
-        SpecError: there is none of this name.
+        SpecError: no lab has this name.
     """
     found = state.namespaces(name)
     if not found and state.read(name) is None:
@@ -88,7 +88,7 @@ def down(name: str) -> int:
 
 
 def remove(name: str) -> None:
-    """Whatever there is of a lab: its record first, so that what is left over is known to be."""
+    """Remove everything of a lab, its record first, so that remnants are recognised as such."""
     state.forget(name)
     found = state.namespaces(name)
     running = [pid for namespace in found for pid in processes(namespace)]
@@ -103,7 +103,7 @@ def remove(name: str) -> None:
 
 
 def same_fabric(one: Plan, other: Plan) -> bool:
-    """Whether two plans build the same: nodes, cables, queues, routes and settings. A seed of hashes may be another."""
+    """Whether two plans build the same: nodes, cables, queues, routes and settings. The hash seed may differ."""
     if (one.edge, one.core, one.mtu, one.marks) != (other.edge, other.core, other.mtu, other.marks):
         return False
     settings = frozenset(OPTIONAL) - {HASH_SEED}
@@ -121,7 +121,7 @@ def processes(namespace: str) -> list[int]:
 
 
 def status() -> list[Status]:
-    """All labs there are."""
+    """All existing labs."""
     return [one(name) for name in state.names()]
 
 

@@ -1,4 +1,4 @@
-"""Traffic processes in the namespaces of a lab: started, told, watched, and what came of it."""
+"""Traffic processes in the namespaces of a lab: started, instructed and watched, and their results."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from spinewise.lab.machine import LabError
 from spinewise.lab.plan import Plan
 
 AHEAD_NS = 400_000_000
-"""How long before its start a flow's connection is opened, where the spec has no handshake."""
+"""How long before its start a flow's connection is opened, if the spec has no handshake."""
 LEAD_NS = 600_000_000
-"""From the word to go until time zero."""
+"""The time from the start command until time zero."""
 PATIENCE_S = 10.0
 
 Act = tuple[int, Callable[[], object]]
-"""Something to be done at a time of the run, in nanoseconds."""
+"""An action at a time of the run, in nanoseconds."""
 
 
 @dataclass(frozen=True)
 class Sent:
-    """What the sender of a flow saw, on the clock of the run: 0 is what never was."""
+    """The sender's record of a flow, on the clock of the run: 0 means never."""
 
     began_ns: int
     done_ns: int
@@ -40,7 +40,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Received:
-    """What the receiver of a flow saw: when the last byte came, what is missing, what came out of order."""
+    """The receiver's record of a flow: when the last byte came, bytes missing, arrivals out of order."""
 
     done_ns: int
     missing: int
@@ -49,7 +49,7 @@ class Received:
 
 @dataclass(frozen=True)
 class Carried:
-    """What came of all flows, and how long the processes were busy, by host; time 0 is `epoch_ns` of the machine."""
+    """The results of all flows, and the CPU time of the processes, by host; time 0 is `epoch_ns` of the machine."""
 
     sent: dict[int, Sent]
     received: dict[int, Received]
@@ -59,7 +59,7 @@ class Carried:
 
 
 def carried(plan: Plan, flows: Sequence[Flow], end_ns: int, control: str, acts: Sequence[Act]) -> Carried:
-    """Carry the flows; `acts` are done at their times meanwhile.
+    """Carry the flows, and perform `acts` at their times meanwhile.
 
     Raises:
         LabError: a traffic process ended early.
@@ -85,7 +85,7 @@ def carried(plan: Plan, flows: Sequence[Flow], end_ns: int, control: str, acts: 
 
 
 def act_until(pending: list[Act], process: subprocess.Popen[str], epoch: int) -> None:
-    """Do what is due, until this process says something."""
+    """Perform actions that are due, until this process prints something."""
     assert process.stdout is not None
     while pending:
         at, act = pending[0]
@@ -97,7 +97,7 @@ def act_until(pending: list[Act], process: subprocess.Popen[str], epoch: int) ->
 
 
 def orders(plan: Plan, flows: Sequence[Flow], number: int, control: str) -> dict[str, object]:
-    """What a host is told."""
+    """The instructions for a host."""
     return {
         "address": plan.address(number),
         "congestion": control,
@@ -115,7 +115,7 @@ def orders(plan: Plan, flows: Sequence[Flow], number: int, control: str) -> dict
 
 @contextmanager
 def processes(plan: Plan, hosts: Sequence[int]) -> Iterator[dict[int, subprocess.Popen[str]]]:
-    """A traffic process in each host's namespace; none is left behind."""
+    """A traffic process in each host's namespace; all end with the block."""
     script = str(Path(traffic.__file__))
     made: dict[int, subprocess.Popen[str]] = {}
     try:
@@ -181,5 +181,5 @@ def as_int(value: object) -> int:
 
 
 def since(value: object, epoch: int) -> int:
-    """A time on the clock of the run; 0 stays what never was."""
+    """A time on the clock of the run; 0 remains 0, which means never."""
     return as_int(value) - epoch if value else 0

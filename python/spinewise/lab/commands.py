@@ -17,7 +17,7 @@ SWITCH_SETTINGS = {
     "ipv4/icmp_ratelimit": "0",
     "ipv4/icmp_errors_use_inbound_ifaddr": "1",
 }
-"""Addresses and ports choose the path; a probe that ends here is answered in the name of the port by which it came."""
+"""Addresses and ports choose the path; a probe that ends here is answered from the address of the port it came by."""
 HOST_SETTINGS = {
     "ipv4/conf/all/rp_filter": "0",
     "ipv4/conf/default/rp_filter": "0",
@@ -27,13 +27,13 @@ HOST_SETTINGS = {
     "ipv4/tcp_wmem": "4096 262144 4194304",
     "ipv4/ip_local_port_range": "61000 65000",
 }
-"""No flow learns from those before it, and none waits for the receiver's window."""
+"""Flows do not learn from earlier ones, nor wait for the receiver's window."""
 HASH_SEED = "ipv4/fib_multipath_hash_seed"
 TXREHASH = "core/txrehash"
 ANSWERS = {"ipv4/icmp_msgs_per_sec": "1000000", "ipv4/icmp_msgs_burst": "100000"}
-"""Probes that end on the way are all answered, however many hosts look for their paths at once."""
+"""Settings that let all probes that end on the way be answered, however many hosts look for paths at the same time."""
 OPTIONAL = (HASH_SEED, TXREHASH, *ANSWERS)
-"""Settings that older kernels lack; a lab does without them, and says so."""
+"""Settings that older kernels lack; a lab works without them, and reports it."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Batch:
 
 
 def building(plan: Plan, settings: frozenset[str]) -> list[Batch]:
-    """All that builds a lab, in order; `settings` are those of `OPTIONAL` that the kernel has."""
+    """The batches that build a lab, in order; `settings` are those of `OPTIONAL` that the kernel has."""
     batches = [Batch("ip", None, tuple(f"netns add {plan.namespace(node)}" for node in plan.nodes))]
     batches += [Batch("set", node, tuple(values(plan, node, settings))) for node in plan.nodes]
     batches += [
@@ -62,10 +62,10 @@ def building(plan: Plan, settings: frozenset[str]) -> list[Batch]:
 
 
 def values(plan: Plan, node: str, settings: frozenset[str]) -> Iterator[str]:
-    """What is set below /proc/sys/net of a node."""
+    """The values below /proc/sys/net of a node."""
     found = dict(HOST_SETTINGS if node in plan.hosts else SWITCH_SETTINGS)
     if node in plan.hosts:
-        # 2, the kernel's default: answered, and not asked for.
+        # 2, the kernel's default: accepted, but not requested.
         found["ipv4/tcp_ecn"] = "1" if plan.marks else "2"
     found |= {name: value for name, value in ANSWERS.items() if name in settings}
     if node in plan.hosts and TXREHASH in settings:
@@ -77,7 +77,7 @@ def values(plan: Plan, node: str, settings: frozenset[str]) -> Iterator[str]:
 
 
 def hash_seed(plan: Plan, node: str) -> int:
-    """A seed of its own for the hash of a switch: with one for all, two tiers would polarise."""
+    """A separate seed for the hash of each switch: with one for all, two tiers would polarise."""
     salt = int(plan.spec.get("scheme", {}).get("hash_salt", 0))
     place = plan.nodes.index(node)
     mixed = (int(plan.spec["seed"]) * 0x9E3779B1 + salt * 0x85EBCA6B + place * 0xC2B2AE35) & 0xFFFFFFFF
@@ -85,7 +85,7 @@ def hash_seed(plan: Plan, node: str) -> int:
 
 
 def joined(plan: Plan, cable: Cable) -> str:
-    """A cable, made inside: nothing of it is ever seen outside the lab."""
+    """A cable, created inside: it is never visible outside the lab."""
     low, high = cable.ports
     return f"link add {low.device} type veth peer name {high.device} netns {plan.namespace(high.node)}"
 
@@ -100,7 +100,7 @@ def raised(plan: Plan, port: Port) -> Iterator[str]:
 
 
 def bucket(plan: Plan, port: Port, verb: str, rate_bps: int) -> str:
-    """The token bucket of a port, and what may wait for it."""
+    """The token bucket of a port, and its queue limit."""
     limit = max(port.queue_bytes, burst_bytes(plan.fabric_mtu))
     return (
         f"qdisc {verb} dev {port.device} root tbf rate {rate_bps}bit burst {burst_bytes(plan.fabric_mtu)} limit {limit}"
@@ -125,7 +125,7 @@ def routes(plan: Plan, node: str) -> Iterator[str]:
 
 
 def host_route(plan: Plan, host: str) -> str:
-    """The route of a host to everything, with what the spec says of its transport."""
+    """The route of a host to everything, with the transport settings of the spec."""
     leaf = plan.edge[plan.hosts.index(host)].upper
     transport = plan.spec["transport"]
     least = max(1, round(float(transport["min_rto_us"]) / 1000))
@@ -139,11 +139,11 @@ def host_route(plan: Plan, host: str) -> str:
 
 
 INITIAL_RWND = 64
-"""Segments that a receiver offers at first: more than any first window."""
+"""Segments that a receiver offers at first: more than any initial window."""
 
 
 def shares(plan: Plan, hops: list[tuple[Port, Port]], leaf: str) -> list[int]:
-    """Weights of next hops by what each can carry: its own rate, or that of the next switch to the leaf if less."""
+    """Weights of next hops by their capacity: the port's own rate, or that of the next switch to the leaf if lower."""
     onward = {
         node: sum(cable.upper.rate_bps for cable in plan.core if (cable.upper.node, cable.lower.node) == (node, leaf))
         for node in plan.spines
@@ -153,11 +153,11 @@ def shares(plan: Plan, hops: list[tuple[Port, Port]], leaf: str) -> list[int]:
 
 
 MOST_WEIGHT = 128
-"""Of a next hop; the kernel takes up to 256."""
+"""The largest weight of a next hop; the kernel accepts up to 256."""
 
 
 def next_hops(plan: Plan, node: str, leaf: str) -> list[tuple[Port, Port]]:
-    """Own port and the other end's of each shortest way to a leaf, over links that work from the start."""
+    """Own port and the other end's for each shortest path to a leaf, over links that work from the start."""
     working = [cable for cable in plan.core if cable.up]
     if node in plan.spines:
         return [(cable.upper, cable.lower) for cable in working if (cable.upper.node, cable.lower.node) == (node, leaf)]

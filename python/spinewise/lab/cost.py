@@ -1,10 +1,10 @@
-"""What an agent costs: throughput of one TCP connection between two hosts, and CPU for each gigabit, with and without.
+"""The cost of an agent: throughput of one TCP connection between two hosts, and CPU per gigabit, with and without.
 
-Two namespaces with one cable between them and no token bucket, so that the CPU alone is the limit; Reno, for what paces
-is no faster with more CPU. Each round has all cases in turn: segmentation offload on and off (`gso_max_segs 1`: TCP
-hands over one segment at a time), paths by the kernel or by agents. What is counted is what all processors of the
-machine did (/proc/stat), less what they did with nothing of ours just before the round: softirqs, in which most of the
-work is done, are charged to no process.
+Two namespaces with one cable between them and no token bucket, so that only the CPU is the limit; Reno, because pacing
+gets no faster with more CPU. Each round has all cases in turn: segmentation offload on and off (`gso_max_segs 1`: TCP
+hands over one segment at a time), paths by the kernel or by agents. The count is the work of all processors of the
+machine (/proc/stat), less that of the idle machine just before the round: softirqs, in which most of the
+work is done, are not charged to any process.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Case:
         offload: whether TCP hands over super-packets.
         paths_by: "the kernel", or "agents".
         gbps: payload that arrived.
-        cpu_s_per_gbit: what all processors did for it.
+        cpu_s_per_gbit: the CPU time of all processors for it.
         agents_cpu_share: of one core, the mean of both daemons; empty without agents.
         program_ns: mean time of a run of each program at the sender, nanoseconds, from a round of its own; empty
             without agents.
@@ -68,7 +68,7 @@ class Costs:
     rounds: int
     seconds: int
     idle_share: float
-    """Of all processors, what they did idle: the mean of the rounds."""
+    """The share of all processors that is used when idle: the mean of the rounds."""
     processors: int
 
 
@@ -84,7 +84,7 @@ def measured(rounds: int, seconds: int, tell: Callable[[str], object]) -> Costs:
     idle = []
     for number in range(rounds):
         idle.append(idle_share())
-        # Another case begins each round.
+        # Each round begins with another case.
         turn = number % len(cases)
         for case in (*cases[turn:], *cases[:turn]):
             one(case, seconds, idle[-1])
@@ -139,7 +139,7 @@ def program_counts(pid: int) -> list[tuple[int, int]]:
 
 @contextmanager
 def pair(*, offload: bool) -> Iterator[tuple[str, str]]:
-    """Two namespaces with a cable between them; none is left behind."""
+    """Two namespaces with a cable between them; both are removed after the block."""
     names = (f"spinewise-cost-{os.getpid()}.0", f"spinewise-cost-{os.getpid()}.1")
     try:
         machine.said(["ip", "-b", "-"], "".join(f"netns add {name}\n" for name in names))
@@ -161,7 +161,7 @@ def pair(*, offload: bool) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def agents(names: Sequence[str], case: Case) -> Iterator[list[subprocess.Popen[str]]]:
-    """An agent in each namespace that has met the other, if the case has agents."""
+    """An agent in each namespace that has found the other, if the case has agents."""
     if case.paths_by != AGENTS:
         yield []
         return
@@ -193,7 +193,7 @@ def agents(names: Sequence[str], case: Case) -> Iterator[list[subprocess.Popen[s
 
 
 def config(number: int, folder: Path) -> dict[str, object]:
-    """What the agent of a host is told."""
+    """The configuration of the agent of a host."""
     return {
         "host": number,
         "device": "eth0",
@@ -239,7 +239,7 @@ def transfer(names: Sequence[str], seconds: float) -> int:
 
     def take() -> None:
         connection, _ = listener.accept()
-        # It is woken for so much, or the cost of waking would pass for that of the path.
+        # It is woken for this much data, or the cost of waking would count as that of the path.
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, WAKE_BYTES)
         sink = bytearray(CHUNK)
         with suppress(OSError):
@@ -261,7 +261,7 @@ def transfer(names: Sequence[str], seconds: float) -> int:
 
 
 def idle_share() -> float:
-    """The share of all processors that is busy with nothing of ours."""
+    """The share of all processors that other processes use."""
     before = ticks()
     time.sleep(IDLE_S)
     after = ticks()

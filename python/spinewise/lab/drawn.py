@@ -1,4 +1,4 @@
-"""The flows of a spec, as the simulator draws them, and its own run of them: what it predicts."""
+"""The flows of a spec, as the simulator draws them, and its own run of them: the prediction."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from spinewise.shapes import Spec
 FIRST_PORT, LAST_PORT = 10_000, 60_000
 MOST_SECONDS = 600
 MOST_HOPS_PER_S = 400_000
-"""Packets times links that two cores carry in a second, with room."""
+"""Packets times links that two cores carry in a second, with a margin."""
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow to be carried: by number, between hosts by number, from a port of its own on."""
+    """A flow to be carried: its number, the numbers of its hosts, and its own port."""
 
     number: int
     source: int
@@ -55,7 +55,7 @@ def simulated(plan: Plan, spec: Spec, trace: Iterable[int] | None = None) -> Res
 
 
 def flows_of(result: Result) -> list[Flow]:
-    """The flows of a run, each with a port that no other flow of its pair has.
+    """The flows of a run, each with a port that is unique within its pair.
 
     Raises:
         SpecError: there are none, no rows of them were kept, or too many are of one pair.

@@ -1,4 +1,4 @@
-"""Figures of labs: goodput through a black hole, and what schemes hold of their paths."""
+"""Figures of labs: goodput through a black hole, and the schemes' views of their paths."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ INTO = {SIMULATED: ("#0072B2", "--"), LINUX: ("#D55E00", "-")}
 
 
 def goodput(study: Study) -> Figure | None:
-    """Goodput over time through a black hole, a panel a scheme; None where the spec has no black hole.
+    """Goodput over time through a black hole, a panel for each scheme; None if the spec has no black hole.
 
-    Linux stands beside the simulator: means over seeds, with the least and the most of them.
+    Linux is shown beside the simulator: means over seeds, with minimum and maximum.
     """
     names = [label.rpartition(" (")[0] for label in study.linux.labels]
     runs = {
@@ -77,9 +77,9 @@ SPAN_S = 12.0
 
 
 def sight(quantity: Quantity, sides: Mapping[str, Sequence[Seen]], note: str) -> Figure:
-    """What one host holds of its paths to another, below what they are, on Linux and in the simulator.
+    """One host's view of its paths to another, above their true state, on Linux and in the simulator.
 
-    `sides` has what was seen by the name of the side; the pair is the one that both have most of.
+    `sides` has the views by the name of the side; the pair is the one with most data on both.
     """
     names = list(sides)
     pair = busiest(sides)

@@ -1,4 +1,4 @@
-"""What a lab can build and what it cannot, said before anything is touched."""
+"""Check what a lab can build and what it cannot, before anything is touched."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ LEAST_MSS, MOST_MSS = 536, 9_000
 MOST_NODES, MOST_CABLES = 64, 256
 
 CONGESTION = {"cubic": "cubic", "newreno": "reno", "reno": "reno", "ecn": "reno", "dctcp": "dctcp"}
-"""The kernel's name of each transport's congestion control. Its loss recovery is always RACK with SACK. Whether the
-kernel at hand has it is looked at before a lab is built."""
+"""The kernel's name of each transport's congestion control. Its loss recovery is always RACK with SACK. Before a lab is
+built, it is checked that the kernel has it."""
 MARKED = ("ecn", "dctcp")
 RDMA = ("rdma", "dcqcn", "timely", "hpcc")
 BY_THE_CLOCK = ("poisson", "on_off", "permutation", "incast", "flows")
-"""Traffic whose flows start when the clock says so."""
+"""Traffic whose flows start at given times."""
 FAULTS = ("down", "flap", "rate", "black_hole")
 PLAIN = ("ecmp", "wcmp", "txrehash")
-"""Schemes that the kernel itself is: multipath routes, with weights, and sockets that draw another hash at timeouts."""
+"""Schemes implemented by the kernel: multipath routes, with weights, and sockets that draw another hash at timeouts."""
 STEERED = (
     "presto", "drb", "letflow", "rps", "packet_scatter", "meet", "clove", "pdlb", "ag", "flowcell", "proportional",
     "elab", "hermes", "flowbender",
 )  # fmt: skip
-"""Schemes that agents at the hosts may run; the agent says which of them it does."""
+"""Schemes that agents at the hosts may run; the agent reports which of them it supports."""
 OWN_PORTS = ("elab",)
-"""Those that look for their paths themselves, and see to dead ones."""
+"""The schemes that find their paths themselves, and handle dead ones."""
 
 
 def check_spec(resolved: Spec) -> None:
-    """Refuse what no lab can build.
+    """Refuse a spec that no lab can build.
 
     Raises:
-        SpecError: naming the key and what a lab takes.
+        SpecError: naming the key and what a lab supports.
     """
     kind = str(resolved["topology"]["kind"])
     if kind != "leaf_spine":
@@ -66,13 +66,13 @@ def check_scheme(resolved: Spec) -> None:
 
 
 def needs_marks(resolved: Spec) -> bool:
-    """Whether the ports of switches are to mark packets."""
+    """Whether the ports of switches should mark packets."""
     transport = resolved["transport"]
     return transport["kind"] in MARKED or bool(transport.get("cubic_ecn"))
 
 
 def check_transport(resolved: Spec) -> None:
-    """Refuse what is not the TCP of Linux."""
+    """Refuse transports other than the TCP of Linux."""
     transport = resolved["transport"]
     kind = str(transport["kind"])
     allowed = f"{', '.join(CONGESTION)} in a lab"
@@ -86,7 +86,7 @@ def check_transport(resolved: Spec) -> None:
 
 
 def check_traffic(key: str, entry: Traffic) -> None:
-    """Refuse flows that start when others end, and sources that are no TCP."""
+    """Refuse flows that start when others end, and sources that are not TCP."""
     kind, allowed = str(entry["kind"]), f"{', '.join(BY_THE_CLOCK)} in a lab"
     if kind == "udp":
         raise SpecError(f"{key}.kind", kind, allowed, "a lab carries only TCP")
@@ -100,7 +100,7 @@ def check_traffic(key: str, entry: Traffic) -> None:
 
 
 def check_fault(key: str, fault: Fault) -> None:
-    """Refuse faults that Linux cannot be given here."""
+    """Refuse faults that cannot be reproduced on Linux here."""
     kind = str(fault["kind"])
     if kind not in FAULTS:
         raise SpecError(
@@ -114,7 +114,7 @@ def check_fault(key: str, fault: Fault) -> None:
 
 
 def check_size(fabric: Fabric, factor: int) -> None:
-    """Refuse a fabric, as its spec has it, that is too large for one machine, or too fast when slowed by `factor`."""
+    """Refuse a fabric that is too large for one machine, or too fast when slowed by `factor`."""
     nodes, cables = len(fabric["nodes"]), len(fabric["links"]) // 2
     if nodes > MOST_NODES:
         allowed = f"at most {MOST_NODES} hosts and switches in a lab"

@@ -1,4 +1,4 @@
-"""What a black hole costs: when traffic has left it, and what gets through meanwhile."""
+"""The cost of a black hole: when traffic has left it, and the goodput meanwhile."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.runs.result import Result
 
 QUIET = 0.02
-"""Traffic has left a spine when no link to it is in use for more than this share: probes are no traffic."""
+"""The share of use of every link to a spine below which traffic has left it: probes do not count."""
 BEFORE_S = 2.0
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Hole:
-    """What a black hole came to in one run.
+    """The effect of a black hole in one run.
 
     Attributes:
-        left_s: from its beginning until no link to the spine was in use any more; infinite if that never was while it
+        left_s: from its beginning until no link to the spine was in use; infinite if that never happened while it
             lasted.
         kept: goodput while it lasted, as a share of that in the two seconds before.
     """
@@ -34,12 +34,12 @@ class Hole:
 
 @dataclass(frozen=True)
 class Goodput:
-    """What hosts of a run got over time around a black hole.
+    """The goodput of a run's hosts over time around a black hole.
 
     Attributes:
-        begin_s, end_s: when the hole was there, in seconds of the run.
+        begin_s, end_s: when the hole began and ended, in seconds of the run.
         at_s: ends of the intervals, in seconds of the run.
-        mbps: what all links to hosts carried in them together, megabits a second.
+        mbps: the rate of all links to hosts together, in megabits per second.
     """
 
     begin_s: float
@@ -49,7 +49,7 @@ class Goodput:
 
 
 def first_hole(plan: Plan, result: Result) -> tuple[str, float, float] | None:
-    """Where and when the first black hole of a run is; None where a spec has none, or a run no series of links."""
+    """The place and time of the first black hole of a run; None if the spec has none, or the run no series of links."""
     holes = [fault for fault in plan.fabric["faults"] if fault["kind"] == "black_hole" and fault["switch"]]
     if not holes or "link_utilisation" not in result.report["series_names"]:
         return None
@@ -59,7 +59,7 @@ def first_hole(plan: Plan, result: Result) -> tuple[str, float, float] | None:
 
 
 def goodput_of(plan: Plan, result: Result) -> Goodput | None:
-    """What hosts got over time; None where the spec has no black hole."""
+    """The goodput of hosts over time; None if the spec has no black hole."""
     hole = first_hole(plan, result)
     if hole is None:
         return None
@@ -70,7 +70,7 @@ def goodput_of(plan: Plan, result: Result) -> Goodput | None:
 
 
 def hole_of(plan: Plan, result: Result) -> Hole | None:
-    """What the first black hole of a run came to; None where a spec has none that begins, or no series of links."""
+    """The effect of the first black hole of a run; None if the spec has none that begins, or no series of links."""
     hole = first_hole(plan, result)
     if hole is None:
         return None
@@ -91,6 +91,6 @@ def hole_of(plan: Plan, result: Result) -> Hole | None:
 
 
 def mean_between(at: Floats, values: Floats, begin: float, end: float) -> float:
-    """The mean of the samples of a stretch of time."""
+    """The mean of the samples in a period."""
     inside = values[(at > begin) & (at <= end)]
     return float(inside.mean()) if len(inside) else math.nan

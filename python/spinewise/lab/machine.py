@@ -1,4 +1,4 @@
-"""What of a lab's needs this machine has."""
+"""Check which of a lab's needs this machine meets."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ BUCKET = ("qdisc", "add", "dev", "t0", "root", "tbf", "rate", "1mbit", "burst", 
 
 
 class LabError(Exception):
-    """A command failed that should not: the machine is other than it was found to be."""
+    """A command failed unexpectedly: the machine is not as found before."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What was found.
+    """The capabilities found.
 
     Attributes:
         settings: those of `commands.OPTIONAL` that the kernel has.
@@ -40,7 +40,7 @@ class Machine:
 
 @cache
 def looked_at() -> Machine:
-    """What this machine has; nothing is left of the look.
+    """Check this machine's capabilities; the check leaves nothing behind.
 
     Raises:
         SpecError: something is missing, in words.
@@ -61,7 +61,7 @@ def looked_at() -> Machine:
 
 
 def check_congestion(control: str) -> None:
-    """Refuse a congestion control that the kernel lacks, and say whether it could have it.
+    """Refuse a congestion control that the kernel lacks, and report whether it could have it.
 
     Raises:
         SpecError: it has none of this name.
@@ -81,7 +81,7 @@ def check_congestion(control: str) -> None:
 
 
 def configured(option: str) -> str:
-    """How the kernel was built: "y", "m", "n", or "" where it does not tell."""
+    """How the kernel was built: "y", "m", "n", or "" if unknown."""
     try:
         with gzip.open(CONFIG, "rt") as stream:
             lines = stream.read().splitlines()
@@ -92,7 +92,7 @@ def configured(option: str) -> str:
 
 
 def tried(allowed: str, trial: str) -> None:
-    """Make a namespace with a cable and a token bucket, as a lab has them."""
+    """Create a namespace with a cable and a token bucket, as in a lab."""
     steps = (
         (["ip", "netns", "add", trial], "this process may not create network namespaces (CAP_SYS_ADMIN)"),
         (["ip", "-n", trial, "link", "add", "t0", "type", "veth", "peer", "name", "t1"], "no veth (CONFIG_VETH)"),
@@ -127,7 +127,7 @@ def applied(batch: Batch, namespace: str | None) -> None:
 
 
 def said(words: list[str], given: str = "") -> str:
-    """What a command prints.
+    """The output of a command.
 
     Raises:
         LabError: it failed.

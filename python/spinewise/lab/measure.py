@@ -1,4 +1,4 @@
-"""A run of a lab: the flows of a spec carried by Linux, beside the simulator's run of the same flows."""
+"""A run of a lab: the flows of a spec carried by Linux, and the simulator's run of the same flows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KERNEL = "the kernel's ECMP, by the hash that the sending socket drew"
 
 @dataclass(frozen=True)
 class Pair:
-    """The same flows twice, and what agents told of them."""
+    """The same flows twice, and the reports of agents."""
 
     linux: Result
     simulated: Result
@@ -30,7 +30,7 @@ class Pair:
 
 
 def predicted(plan: Plan, spec: Spec | None = None, trace: Iterable[int] | None = None) -> Result:
-    """The simulator's run, refused where a lab could not carry it; the choices of the flows in `trace` are traced."""
+    """The simulator's run, refused if a lab could not carry it; the choices of the flows in `trace` are traced."""
     return drawn.simulated(plan, plan.spec if spec is None else spec, trace)
 
 
@@ -75,7 +75,7 @@ def run(plan: Plan, simulated: Result, tell: Tell = lambda _: None) -> Pair:
 
 
 def act(plan: Plan, deed: breaking.Deed, tell: Tell) -> Callable[[], None]:
-    """What a fault does, when its time has come."""
+    """Return the action of a fault."""
 
     def done() -> None:
         for batch in deed.batches:
@@ -86,14 +86,14 @@ def act(plan: Plan, deed: breaking.Deed, tell: Tell) -> Callable[[], None]:
 
 
 def mark(plan: Plan, *, broken: bool) -> None:
-    """Note in the lab's record whether links may be other than planned."""
+    """Record whether links of the lab may differ from the plan."""
     kept = state.read(plan.name)
     if kept is not None:
         state.write(replace(kept, broken=broken))
 
 
 def notes(plan: Plan) -> list[str]:
-    """What in the spec Linux does otherwise."""
+    """Differences between the spec and Linux."""
     found = []
     recovery = plan.spec["transport"].get("recovery")
     if recovery != "rack":

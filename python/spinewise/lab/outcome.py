@@ -1,4 +1,4 @@
-"""What Linux made of a run, in the tables and words of the simulator's results."""
+"""The results of Linux, in the tables and words of the simulator's results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 NOT_TOLD = ("fast_retransmits", "path_changes", "close_fct_ps")
-"""Columns that the kernel does not tell; they are left out."""
+"""Columns that the kernel does not report; they are left out."""
 ZERO = ("dupack3_events", "nacks", "cnps")
 """Columns that every table has, and that the kernel does not report either."""
 NOTHING: Account = {"packets": 0, "bytes": 0}
@@ -33,20 +33,20 @@ MTU_HEADERS = 40
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured in a run of a lab.
+    """The measurements of a run in a lab.
 
     Attributes:
-        carried: what senders and receivers saw.
-        counts: what each port counted, by the name of its link.
-        longest: the longest queue that was seen at each, in bytes; empty where only begin and end were looked at.
+        carried: the records of senders and receivers.
+        counts: the counts of each port, by the name of its link.
+        longest: the longest queue seen at each, in bytes; empty if only begin and end were sampled.
         series: links over time, as the simulator's table has them.
-        seconds: how long it took.
+        seconds: its duration.
         busy_share: how busy the machine was meanwhile.
         congestion: the kernel's congestion control.
-        steered_by: who chose the paths.
-        notes: what else is to be known.
+        steered_by: the component that chose the paths.
+        notes: further notes.
         marks: packets that each port marked, by link.
-        sensed: what agents told.
+        sensed: the reports of agents.
     """
 
     carried: Carried
@@ -71,7 +71,7 @@ def result_of(plan: Plan, simulated: Result, measured: Measured) -> Result:
 
 
 def flow_table(drawn: pa.Table, carried: Carried) -> pa.Table:
-    """The flow table: what was drawn as it was, what happened as Linux had it."""
+    """The flow table: drawn values unchanged, measured ones from Linux."""
     numbers_ = numbers(drawn, "flow").tolist()
     none_sent = Sent(0, 0, late=False, info={})
     sent = [carried.sent.get(flow, none_sent) for flow in numbers_]
@@ -102,7 +102,7 @@ def flow_table(drawn: pa.Table, carried: Carried) -> pa.Table:
 
 
 def replaced(table: pa.Table, columns: Mapping[str, Sequence[float]]) -> pa.Table:
-    """A table with other values in some columns, whose types and meanings stay."""
+    """A table with other values in some columns, whose types and meanings are kept."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     for name, values in columns.items():
@@ -113,7 +113,7 @@ def replaced(table: pa.Table, columns: Mapping[str, Sequence[float]]) -> pa.Tabl
 
 
 def report_of(plan: Plan, simulated: Result, flows: pa.Table, measured: Measured) -> Report:
-    """The report, in which nothing is the simulator's but names, rates and what was offered."""
+    """The report; only names, rates and the offered load are the simulator's."""
     drawn = simulated.report
     stop_ps = round(measured.seconds * 1e12)
     digest = outcome_hash(flows)
@@ -149,7 +149,7 @@ def report_of(plan: Plan, simulated: Result, flows: pa.Table, measured: Measured
 
 
 def outcome_hash(flows: pa.Table) -> str:
-    """A hash of what happened to the flows. No two runs of Linux are alike, so it tells them apart."""
+    """A hash of the flows' outcomes. No two runs of Linux are the same, so it distinguishes them."""
     made = hashlib.sha256()
     for name in ("flow", "start_ps", "fct_ps", "packets"):
         made.update(np.ascontiguousarray(numbers(flows, name)).tobytes())
@@ -157,7 +157,7 @@ def outcome_hash(flows: pa.Table) -> str:
 
 
 def link_of(drawn: Link, measured: Measured) -> Link:
-    """A link as its token bucket counted; bytes are those of IP packets, as the simulator has them."""
+    """A link as its token bucket counted; bytes are those of IP packets, as in the simulator."""
     count, seconds = measured.counts.get(drawn["name"]), measured.seconds
     packets = count.packets if count else 0
     carried = max(0, count.sent_bytes - ETHERNET * packets) if count else 0
@@ -203,7 +203,7 @@ def totals(flows: pa.Table) -> Totals:
 
 
 def counters(plan: Plan, flows: pa.Table, counts: Mapping[str, Count]) -> Counters:
-    """What hosts sent and got, by their ports; what is no data of a flow passes for acknowledgements."""
+    """Packets that hosts sent and received, by their ports; any that are not flows' data count as acknowledgements."""
     made = account(counts[cable.lower.link] for cable in plan.edge if cable.lower.link in counts)
     got = account(counts[cable.upper.link] for cable in plan.edge if cable.upper.link in counts)
     drops = sum(count.drops for count in counts.values())
@@ -235,7 +235,7 @@ def account(counts: object) -> Account:
 
 
 def told(plan: Plan, drawn: pa.Table, measured: Measured) -> OnLinux:
-    """What is to be known of a run on Linux."""
+    """The facts about a run on Linux."""
     sent = measured.carried.sent
     trips = [one.info["min_rtt_us"] for one in sent.values() if 0 < one.info.get("min_rtt_us", 0) < NO_RTT_US]
     planned = dict(zip(numbers(drawn, "flow").tolist(), numbers(drawn, "start_ps").tolist(), strict=True))
@@ -257,4 +257,4 @@ def told(plan: Plan, drawn: pa.Table, measured: Measured) -> OnLinux:
 
 
 NO_RTT_US = 1 << 31
-"""The kernel's word for a round trip that was never measured is all ones."""
+"""The kernel's value for a round trip that was never measured is all ones."""

@@ -1,4 +1,4 @@
-"""What a lab consists of, from a spec alone: namespaces, cables, addresses, queues. Needs no privilege.
+"""The plan of a lab, from a spec alone: namespaces, cables, addresses, queues. Needs no privilege.
 
 Host `j` of leaf `i` is 10.(10+i).j.2 behind 10.(10+i).j.1; cable `n` between switches has 172.16.0.0 + 2 n at its
 leaf and the next address at its spine.
@@ -21,17 +21,17 @@ from spinewise.replies import Fabric
 from spinewise.shapes import Spec
 
 Steering = Literal["needed", "always", "watched"]
-"""When agents choose paths: where the kernel cannot; under every scheme; and if so, whether they watch their paths."""
+"""When agents choose paths: where the kernel cannot; under every scheme; or always, and watching their paths."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 NAMES = "1 to 32 small letters, digits, - and _, the first a letter or digit"
 PREFIX = "spinewise-"
 TUNNEL_BYTES = 100
-"""What an edge may put around a packet: the fabric's MTU is that much above the hosts'."""
+"""The most bytes that an edge may put around a packet: the fabric's MTU is that much above the hosts'."""
 FIRST_CABLE = ipaddress.IPv4Address("172.16.0.0")
 HOST_QUEUE_BYTES = 16_000_000
 """A host's own queue never drops: TCP stops at its small-queue limit long before."""
 BURST_PACKETS = 2
-"""A token bucket lets so many packets pass at once: with fewer it misses its rate."""
+"""The number of packets that a token bucket lets pass at once: with fewer it misses its rate."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Port:
     """One end of a cable.
 
     Attributes:
-        node: whose it is, by the name the simulator has.
+        node: its node, by the simulator's name.
         device: the interface in the node's namespace.
-        address: with the length of its prefix.
-        link: the direction that leaves here, by the name the simulator has.
-        rate_bps: what its token bucket lets pass.
-        queue_bytes: what may wait for it.
+        address: the address with the length of its prefix.
+        link: the direction that leaves here, by the simulator's name.
+        rate_bps: the rate of its token bucket.
+        queue_bytes: the limit of its queue.
     """
 
     node: str
@@ -79,7 +79,7 @@ class Plan:
     """A lab before it is built.
 
     Attributes:
-        name: of the lab.
+        name: the name of the lab.
         factor: rates of the spec over rates here.
         spec: resolved, at the scale of the lab.
         fabric: of that spec, as the simulator builds it.
@@ -87,11 +87,11 @@ class Plan:
         leaf_of: the leaf of each host.
         edge: cables of hosts, in the order of hosts.
         core: cables between leaves and spines.
-        mtu: of the hosts' routes; that of the fabric is `fabric_mtu`.
+        mtu: the MTU of the hosts' routes; that of the fabric is `fabric_mtu`.
         agents: whether agents at the hosts choose paths, and not the kernel.
         marks: whether ports of switches mark packets.
-        silent_ms: how long a path may say nothing before agents take it for dead; 0: they do not watch their paths.
-        sight_ms: how often agents write down what their scheme sees of each path; 0: never.
+        silent_ms: how long a path may be silent before agents consider it dead; 0: they do not watch their paths.
+        sight_ms: how often agents record what their scheme sees of each path; 0: never.
     """
 
     name: str
@@ -139,15 +139,15 @@ class Plan:
 
 
 def prefix(name: str) -> str:
-    """How the names of a lab's namespaces begin. No name of a lab has a dot, so no two labs share one."""
+    """The prefix of a lab's namespaces. A lab's name has no dot, so no two labs share a prefix."""
     return f"{PREFIX}{name}."
 
 
 def checked_name(name: str, key: str = "--name") -> str:
-    """A name of a lab.
+    """Check a lab's name.
 
     Raises:
-        SpecError: it is none.
+        SpecError: it is not a valid name.
     """
     if not NAME.fullmatch(name):
         raise SpecError(key, name, NAMES)
@@ -155,7 +155,7 @@ def checked_name(name: str, key: str = "--name") -> str:
 
 
 def name_of(resolved: Spec) -> str:
-    """The name a lab has unless it is given one: that of its spec, made safe."""
+    """The default name of a lab: that of its spec, made safe."""
     words = re.sub(r"[^a-z0-9_-]+", "-", str(resolved.get("name") or "lab").lower()).strip("-_")[:32]
     return words or "lab"
 
@@ -197,7 +197,7 @@ def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None, 
 
 
 def longest_queueing_ms(edge: tuple[Cable, ...], trunk: tuple[Cable, ...]) -> int:
-    """How long news of a path may take through full queues, there and back: what says nothing longer is dead."""
+    """The longest round trip through full queues: a path that is silent for longer is dead."""
     between = max(8e3 * port.queue_bytes / port.rate_bps for cable in trunk for port in cable.ports)
     down = max(8e3 * cable.upper.queue_bytes / cable.upper.rate_bps for cable in edge)
     return math.ceil(2 * (between + down))
@@ -221,7 +221,7 @@ def cables(spec: Spec, fabric: Fabric) -> tuple[tuple[Cable, ...], tuple[Cable, 
             up = links[0]["up"] and links[1]["up"]
             queues = queue_bytes(spec, links[0]["rate_bps"]), queue_bytes(spec, links[1]["rate_bps"])
             if tier[lower] == "host":
-                # Hosts come leaf by leaf, so that the place below its leaf is how many of its hosts came before.
+                # Hosts come leaf by leaf, so a host's place below its leaf is the number of its hosts before it.
                 below = under[upper] = under.get(upper, -1) + 1
                 net = f"10.{10 + place[upper]}.{below}"
                 low = Port(lower, "eth0", f"{net}.2/24", links[0]["name"], links[0]["rate_bps"], HOST_QUEUE_BYTES)
@@ -238,7 +238,7 @@ def cables(spec: Spec, fabric: Fabric) -> tuple[tuple[Cable, ...], tuple[Cable, 
 
 
 def queue_bytes(spec: Spec, rate_bps: int) -> int:
-    """What may wait at a port of a switch, as the simulator has it at that rate."""
+    """The queue capacity of a switch port, as in the simulator at that rate."""
     switch = spec["switch"]
     return int(float(switch["buffer_bytes"]) + float(switch["buffer_us"]) * 1e-6 * rate_bps / 8)
 

@@ -1,4 +1,4 @@
-"""Queues and counts of every port of a lab, asked of the kernel by netlink: no process is started for a look.
+"""Queues and counts of every port of a lab, read from the kernel by netlink: no process is started for a look.
 
 A netlink socket stays in the namespace in which it was opened, so one thread opens one in each and ends.
 Formats: linux/rtnetlink.h, linux/pkt_sched.h, linux/gen_stats.h.
@@ -31,7 +31,7 @@ READ_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class Count:
-    """A port's packets, bytes and drops, and what waits there now."""
+    """A port's packets, bytes and drops, and the bytes currently waiting."""
 
     packets: int
     sent_bytes: int
@@ -39,7 +39,7 @@ class Count:
     waiting_bytes: int
 
     def since(self, before: Count) -> Count:
-        """What came after another count; what waits is of now. The kernel counts packets in 32 bits."""
+        """The difference from an earlier count; the waiting bytes are current. The kernel counts packets in 32 bits."""
         return Count(
             (self.packets - before.packets) % (1 << 32),
             self.sent_bytes - before.sent_bytes,
@@ -119,7 +119,7 @@ def opened_in(namespace: str) -> socket.socket:
 
 
 def inside(namespace: str, make: Callable[[], socket.socket]) -> socket.socket:
-    """A socket made in a namespace, in which it stays.
+    """Create a socket in a namespace, in which it stays.
 
     Raises:
         LabError: the namespace is not there, or the socket could not be made.
@@ -174,5 +174,5 @@ def text(data: bytes) -> str:
 
 
 def between(before: Mapping[str, Count], after: Mapping[str, Count]) -> dict[str, Count]:
-    """What every port counted between two looks."""
+    """The counts of every port between two looks."""
     return {link: count.since(before[link]) for link, count in after.items()}

@@ -1,7 +1,7 @@
 """Spec and lab at one scale: rates divided by a factor, times multiplied by it.
 
-Bytes stay what they are, so a flow takes as many packets and a window as many segments; a bandwidth-delay product
-stays too, as far as the lab can delay packets, which it cannot: it has no netem. What is left is the time that the
+Bytes are unchanged, so a flow takes as many packets and a window as many segments; a bandwidth-delay product
+would be unchanged, too, if the lab could delay packets, but it has no netem. What remains is the time that the
 kernel takes, some tens of microseconds a hop.
 """
 
@@ -19,7 +19,7 @@ FASTEST_BPS = 200_000_000
 """Links faster than this are limited by two cores and not by their token buckets."""
 TIMES, RATES = ("_us", "_ns"), ("_gbps", "_mbps")
 WAITS = ("max_rto_us", "syn_timeout_us")
-"""Timeouts that a transport has without being asked, and that are longer than any lab at every factor."""
+"""Default timeouts of a transport that are longer than any lab at every factor."""
 LONGEST_US = 9e9
 """The longest time of a spec: two and a half hours."""
 
@@ -33,7 +33,7 @@ def factors() -> Iterator[int]:
 
 
 def default_factor(fabric: Fabric) -> int:
-    """The least factor that brings the fastest link into the range of the lab."""
+    """The smallest factor that brings the fastest link into the range of the lab."""
     fastest = max(link["rate_bps"] for link in fabric["links"])
     return next(factor for factor in factors() if fastest <= factor * FASTEST_BPS)
 
@@ -51,7 +51,7 @@ def at_scale(resolved: Spec, factor: int) -> Spec:
             allowed = "a spec whose rates the lab can carry as they are, when its flows are in a file"
             raise SpecError(f"traffic[{number}].file", entry["file"], allowed, f"the factor would be {factor}")
     scaled = cast(Spec, stretched(resolved, factor))
-    # What takes longer is refused before it is carried, by a bound of the lab's own.
+    # Longer runs are refused before they are carried, by a bound of the lab's own.
     scaled["run"]["until_us"] = min(float(scaled["run"]["until_us"]), LONGEST_US)
     try:
         return core.resolve(scaled)

@@ -1,4 +1,4 @@
-"""What schemes saw in a run, beside what the fabric was: their series at each host, and what each path can carry."""
+"""Compare what schemes saw in a run with the fabric: their series at each host, and what each path can carry."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Path:
-    """A way between two leaves: the spine it leads over, and its slowest link."""
+    """A path between two leaves: its spine, and its slowest link."""
 
     source: str
     target: str
@@ -35,7 +35,7 @@ class Path:
 
 
 def seen(result: Result) -> list[Seen]:
-    """Every series of the run's scheme at every host that has values of it."""
+    """Every series of the run's scheme at every host that has values."""
     scheme = str(result.spec["scheme"]["name"])
     found: list[Seen] = []
     for series in sorted({name for name in result.report["series_names"] if name.startswith(f"{scheme}.")}):
@@ -47,7 +47,7 @@ def seen(result: Result) -> list[Seen]:
 
 
 def paths(plan: Plan) -> list[Path]:
-    """Every way between two leaves over links that work from the start."""
+    """Every path between two leaves over links that work from the start."""
     up = {(cable.lower.node, cable.upper.node): cable for cable in plan.core if cable.up}
     return [
         Path(source, target, spine, min(up[source, spine].lower.rate_bps, up[target, spine].upper.rate_bps))

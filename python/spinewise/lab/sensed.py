@@ -1,4 +1,4 @@
-"""What agents told of a run: points of their schemes over time, counters, and what they met."""
+"""The reports of agents about a run: points of their schemes over time, counters, and events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KEPT = ("counters", "events", "ways", "runs_as")
-"""Of what an agent says of itself."""
+"""The parts kept of an agent's status."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a scheme saw of the path from a host to another over a spine, in nanoseconds of the run, by quantity."""
+    """A scheme's view of the path from a host to another over a spine, by quantity; time in nanoseconds of the run."""
 
     at_ns: int
     host: str
@@ -43,7 +43,7 @@ class Sight:
 
 @dataclass(frozen=True)
 class Sensed:
-    """What agents told: of themselves, by host, and point by point; what their schemes saw, if it was written down."""
+    """The reports of agents: their status by host, points over time, and their schemes' views, if recorded."""
 
     agents: Mapping[str, dict[str, object]]
     points: Sequence[Point]
@@ -51,7 +51,7 @@ class Sensed:
 
 
 def read(plan: Plan, steering: Steering, epoch_ns: int) -> Sensed:
-    """What the agents of a run have written down so far."""
+    """Read what the agents of a run have recorded so far."""
     points: list[Point] = []
     sights: list[Sight] = []
     agents: dict[str, dict[str, object]] = {}
@@ -76,7 +76,7 @@ def read(plan: Plan, steering: Steering, epoch_ns: int) -> Sensed:
 def sights_of(
     plan: Plan, spines: Mapping[str, str], host: str, at_ns: int, entry: Mapping[str, object]
 ) -> Iterator[Sight]:
-    """What one line of a record says of each path; paths whose spine the agent does not know are left out."""
+    """The views of each path in one line of a record; paths with an unknown spine are left out."""
     target = plan.hosts[int(str(entry["peer"]))]
     for way in cast("list[dict[str, object]]", entry["sight"]):
         spine = spines.get(str(way["via"]))

@@ -25,7 +25,7 @@ from spinewise.runs.result import Result
 
 
 def record(plan: Plan) -> dict[str, object]:
-    """A plan, as JSON has it."""
+    """A plan, in a form for JSON."""
     return {
         "name": plan.name,
         "factor": plan.factor,
@@ -48,7 +48,7 @@ def record(plan: Plan) -> dict[str, object]:
 
 
 def plan(made: Plan) -> RenderableType:
-    """What a lab is."""
+    """Show a lab's plan."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in ("link", "namespace", "device", "address"):
         table.add_column(head)
@@ -86,7 +86,7 @@ def labs(found: Sequence[Status]) -> RenderableType:
 
 
 def sensed(found: Sequence[Seen], ways: Sequence[Path]) -> RenderableType:
-    """What a scheme saw at each host, and the truth."""
+    """Show what a scheme saw at each host, and the truth."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in ("series", "host"):
         table.add_column(head)
@@ -109,7 +109,7 @@ METRIC_WORDS = {"fct_s.mean": "mean FCT", "fct_s.p99": "p99 FCT"}
 
 
 def orders(study: Study) -> RenderableType:
-    """Mean over seeds of each number with half its interval, here and there, and how far the order is the same."""
+    """Show the mean over seeds of each number with half its interval, on both sides, and whether the orders agree."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Linux and the simulator", title_justify="left")
     table.add_column("flows, quantity")
     table.add_column("scheme")
@@ -129,7 +129,7 @@ def orders(study: Study) -> RenderableType:
 
 
 def holes(study: Study) -> RenderableType:
-    """What a black hole came to: when traffic had left it, and what got through meanwhile."""
+    """Show the effect of a black hole: when traffic had left it, and the goodput meanwhile."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="The black hole", title_justify="left")
     table.add_column("scheme")
     for head in ("left it after, simulated", "Linux", "never", "goodput kept, simulated", "Linux"):
@@ -148,7 +148,7 @@ def holes(study: Study) -> RenderableType:
 
 
 def alarms(study: Study) -> RenderableType:
-    """How long agents watched their paths without a fault, and how many they took for dead in that time."""
+    """Show how long agents watched paths without a fault, and how many they considered dead in that time."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Paths watched before any fault", title_justify="left")
     table.add_column("scheme")
     for head in ("runs", "paths, hours", "false alarms", "machine busy"):
@@ -190,7 +190,7 @@ def order_line(one: Order) -> str:
 
 
 def study_record(study: Study) -> dict[str, object]:
-    """How Linux and the simulator order the schemes, as JSON has it."""
+    """How Linux and the simulator order the schemes, in a form for JSON."""
     rows = [row for one in (study.linux, study.simulated) for row in one.rows()]
     sides = (study.linux, study.simulated)
     facts = {label: one.facts(label).flat() for one in sides for label in one.labels}
@@ -203,13 +203,13 @@ def study_record(study: Study) -> dict[str, object]:
 
 
 def goodput_record(study: Study) -> dict[str, object]:
-    """Goodput over time of every run, by label, as JSON has it."""
+    """The goodput over time of every run, by label, in a form for JSON."""
     found = {label: [one.goodput for one in ran if one.goodput] for label, ran in study.fabrics.items()}
     return {label: [asdict(one) for one in runs] for label, runs in found.items()}
 
 
 def agreement(found: Mapping[str, Mapping[str, Agreement]]) -> RenderableType:
-    """How far what schemes hold of their paths is what they are."""
+    """Show how closely the schemes' views of their paths match the truth."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("scheme")
     table.add_column("where", no_wrap=True)
@@ -235,7 +235,7 @@ def correlation(value: float) -> str:
 
 
 def cost(found: Costs) -> RenderableType:
-    """Throughput and CPU of every case: medians of the rounds, with the least and the most."""
+    """Show throughput and CPU of every case: medians of the rounds, with minimum and maximum."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("offload")
     table.add_column("paths by")
@@ -255,13 +255,13 @@ def cost(found: Costs) -> RenderableType:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, with the least and the most."""
+    """The median, with minimum and maximum."""
     middle, low, high = statistics.median(values), min(values), max(values)
     return f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
 def beside(linux: Result, simulated: Result) -> RenderableType:
-    """Completion times on Linux and the simulator's."""
+    """Show completion times on Linux and the simulator's."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Linux and the simulator", title_justify="left")
     table.add_column("class")
     for head in ("flows", "mean, Linux", "simulated", "p99, Linux", "simulated", "unfinished, Linux", "simulated"):

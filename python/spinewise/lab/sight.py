@@ -1,6 +1,6 @@
-"""What schemes take each path for over time, beside what it was: on Linux, as agents write it down, and simulated.
+"""The schemes' views of each path over time, and its true state: on Linux, as agents record it, and simulated.
 
-The truth is that of the links between switches, as the lab's sampler and the simulator's series have it: how long what
+The truth is that of the links between switches, from the lab's sampler and the simulator's series: how long what
 is queued there takes at the links' rates, and how much of each is in use. Both are laid on the clock of the run.
 """
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 STEP_MS = 20
-"""How often paths are looked at."""
+"""The interval at which paths are sampled."""
 STEP_S = STEP_MS / 1e3
 METRICS: Metrics = {"series_interval_us": 1e3 * STEP_MS, "series_links": "all"}
-"""What a spec must measure for it."""
+"""The metrics that a spec must measure for it."""
 GATE_PACKETS = 3.0
-"""PDLB's gate: it calls no path congested unless the slowest and the fastest are this many full packets apart."""
+"""PDLB's gate: it calls a path congested only if the slowest and the fastest are this many full packets apart."""
 APART_MS = 2.0
-"""Paths whose queues differ by less are alike: it makes no difference which is taken."""
+"""The difference of queues below which paths are alike: it does not matter which is taken."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What a scheme holds of a path.
+    """A quantity in a scheme's view of a path.
 
     Attributes:
-        name: as the scheme calls it.
-        label: with its unit, for people.
+        name: the name in the scheme.
+        label: the label with its unit.
         good: 1 if more of it is better, -1 if less is.
         classes: a quantity that is 1 for the paths the scheme calls congested, if it has one.
     """
@@ -63,17 +63,17 @@ QUANTITIES = {
 
 @dataclass(frozen=True)
 class Seen:
-    """What one host held of its paths to another, and what they were, at the same moments.
+    """One host's view of its paths to another, and their true state, at the same moments.
 
     Attributes:
         host, target: the pair.
         spines: one path each.
         at_s: moments, in seconds of the run.
-        held: by moment and path; NaN where nothing was held.
+        held: the values by moment and path; NaN where there are none.
         classes: 1 where the scheme called the path congested; empty if it has no classes.
         queue_ms: how long what was queued on the path took at its links' rates.
         use: the share in use of the link that was in use most.
-        rate_mbps: of each path's slowest link.
+        rate_mbps: the rate of each path's slowest link.
     """
 
     host: str
@@ -88,12 +88,12 @@ class Seen:
 
     @property
     def free_mbps(self) -> Floats:
-        """What each path had to spare: its slowest link's rate times what was not in use."""
+        """The spare capacity of each path: its slowest link's rate times the unused share."""
         return np.asarray((1.0 - self.use) * np.array(self.rate_mbps))
 
 
 def both_sides(plan: Plan, tell: measure.Tell) -> dict[str, list[Seen]]:
-    """What the scheme of a lab that is up held of its paths, on Linux and in the simulator.
+    """The views of a scheme in a running lab, on Linux and in the simulator.
 
     Raises:
         LabError: the lab is not as it was built.
@@ -104,7 +104,7 @@ def both_sides(plan: Plan, tell: measure.Tell) -> dict[str, list[Seen]]:
 
 
 def record(sides: Mapping[str, Sequence[Seen]]) -> dict[str, object]:
-    """What was seen of the pair that a figure shows, as JSON has it, with few digits."""
+    """The views of the pair that a figure shows, in a form for JSON, with few digits."""
 
     def rounded(values: Floats) -> list[list[float]]:
         return [[float(f"{value:.4g}") for value in row] for row in values]
@@ -131,14 +131,14 @@ def record(sides: Mapping[str, Sequence[Seen]]) -> dict[str, object]:
 
 
 def busiest(sides: Mapping[str, Sequence[Seen]]) -> tuple[str, str]:
-    """The pair of hosts of which every side has most; of which it has fewest counts."""
+    """The pair of hosts with most values on every side; the side with the fewest counts."""
     counts = [{(one.host, one.target): int(np.isfinite(one.held).sum()) for one in found} for found in sides.values()]
     common = set.intersection(*(set(count) for count in counts))
     return max(sorted(common), key=lambda pair: min(count[pair] for count in counts))
 
 
 def of_linux(plan: Plan, result: Result, sights: Sequence[Sight]) -> list[Seen]:
-    """What agents wrote down, beside the token buckets."""
+    """The views that agents recorded, with the state of the token buckets."""
     quantity = quantity_of(plan)
     rows = [
         (sight.at_ns / 1e9, (sight.host, sight.target), sight.spine, sight.saw)
@@ -149,7 +149,7 @@ def of_linux(plan: Plan, result: Result, sights: Sequence[Sight]) -> list[Seen]:
 
 
 def of_simulated(plan: Plan, traced: Result) -> list[Seen]:
-    """What the scheme saw at every choice of the traced flows, beside the simulator's own links."""
+    """The views of the scheme at every choice of the traced flows, with the state of the simulator's links."""
     quantity, scheme = quantity_of(plan), str(plan.spec["scheme"]["name"])
     trace = traced.trace
     if trace is None:
@@ -171,7 +171,7 @@ def of_simulated(plan: Plan, traced: Result) -> list[Seen]:
 
 
 def at_hosts(trace: pa.Table, column: str) -> pa.Table:
-    """The rows of a trace that are of hosts and tell this column."""
+    """The rows of a trace that belong to hosts and have this column."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     told = np.isfinite(trace[column].to_numpy(zero_copy_only=False))
@@ -180,10 +180,10 @@ def at_hosts(trace: pa.Table, column: str) -> pa.Table:
 
 
 def quantity_of(plan: Plan) -> Quantity:
-    """What is looked at of a lab's scheme.
+    """The quantity of a lab's scheme that can be compared.
 
     Raises:
-        SpecError: it holds nothing of paths that could be set beside them.
+        SpecError: the scheme has no view of paths that can be compared.
     """
     name = str(plan.spec["scheme"]["name"])
     if name not in QUANTITIES:
@@ -195,7 +195,7 @@ Row = tuple[float, tuple[str, str], str, Mapping[str, float]]
 
 
 def seen(plan: Plan, result: Result, rows: Sequence[Row]) -> list[Seen]:
-    """Rows of what was held, by pair, beside the truth; each moment has the newest value of the step before it."""
+    """Rows of a scheme's view, by pair, with the truth; each moment has the newest value of the previous step."""
     quantity = quantity_of(plan)
     last = int(result.report["stop_ps"] / 1e12 / STEP_S)
     pairs: dict[tuple[str, str], dict[str, list[tuple[float, Mapping[str, float]]]]] = {}
@@ -243,17 +243,17 @@ def at(result: Result, series: str, link: str, moments: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far what a scheme held of its paths was what they were, over all pairs of hosts.
+    """How closely a scheme's view of its paths matched the truth, over all pairs of hosts.
 
     Attributes:
-        pairs, values: of hosts, and of moments and paths at which something was held.
-        rho: rank correlation of what was held, the better path first, with the path's queueing, the shorter first.
+        pairs, values: the number of pairs of hosts, and of values.
+        rho: rank correlation of the view, the better path first, with the path's queueing, the shorter first.
         rho_moment: the same among the paths at one moment, mean over the moments at which their queues were apart.
         best: share of those moments at which the path held to be best had a queue no longer than the shortest and 2 ms.
-        best_drawn: what a path drawn at random would have there.
-        rho_free: rank correlation of what was held with what the path had to spare.
+        best_drawn: the same share for a path drawn at random.
+        rho_free: rank correlation of the view with the path's spare capacity.
         classes: share of values whose class is that of the truth by the scheme's own rule; None without classes.
-        congested, congested_true: shares of values that are in that class, as held and in truth.
+        congested, congested_true: shares of values that are in that class, in the view and in truth.
     """
 
     pairs: int
@@ -269,7 +269,7 @@ class Agreement:
 
 
 def agreement(plan: Plan, found: Sequence[Seen]) -> Agreement:
-    """How far what was held was true."""
+    """Compute how closely the views matched the truth."""
     quantity = quantity_of(plan)
     held = np.concatenate([quantity.good * one.held.ravel() for one in found] or [np.empty(0)])
     queue = np.concatenate([one.queue_ms.ravel() for one in found] or [np.empty(0)])
@@ -298,7 +298,7 @@ def agreement(plan: Plan, found: Sequence[Seen]) -> Agreement:
 
 
 def class_shares(plan: Plan, found: Sequence[Seen]) -> tuple[float, float, float]:
-    """How often a path's class was that of the truth, and how often each called paths congested.
+    """How often a path's class matched the truth, and how often each called paths congested.
 
     PDLB's own rule (gt_mean_with_gate): above the mean, where the slowest and the fastest differ by more than three
     full packets at the rate of an empty path.
@@ -318,12 +318,12 @@ def class_shares(plan: Plan, found: Sequence[Seen]) -> tuple[float, float, float
 
 
 def mean(values: Sequence[float] | npt.NDArray[np.bool_] | Floats) -> float:
-    """Of numbers; NaN of none."""
+    """The mean of numbers; NaN if there are none."""
     return float(np.mean(values)) if len(values) else float("nan")
 
 
 def ranks_agree(one: Floats, other: Floats) -> float:
-    """Spearman's rank correlation, equal values sharing their ranks; NaN where one does not vary."""
+    """Spearman's rank correlation, equal values sharing their ranks; NaN if one does not vary."""
     if len(one) < 2:
         return float("nan")
     first, second = ranks(one), ranks(other)
@@ -332,7 +332,7 @@ def ranks_agree(one: Floats, other: Floats) -> float:
 
 
 def ranks(values: Floats) -> Floats:
-    """Ranks from 0, equal values sharing the mean of theirs."""
+    """Ranks from 0; equal values share the mean of theirs."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
     return np.asarray((ends - counts + ends - 1) / 2.0)[inverse]

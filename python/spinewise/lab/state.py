@@ -1,4 +1,4 @@
-"""Which labs there are: their names, their locks and what is kept of each below /run/spinewise.
+"""The labs that exist: their names, their locks and their records below /run/spinewise.
 
 A lab is whole once its record is there, which is written last. Namespaces of its name without a record were left
 by a command that was killed, and are removed by the next one.
@@ -25,10 +25,10 @@ NAMESPACES = Path("/run/netns")
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of a lab.
+    """The record of a lab.
 
     Attributes:
-        name: of the lab.
+        name: the name of the lab.
         factor: rates of the spec over rates in the lab.
         spec: the resolved spec as it was given, not at the scale of the lab.
         broken: a run that breaks links did not put them back.
@@ -40,17 +40,17 @@ class Kept:
     broken: bool
 
     def plan(self) -> Plan:
-        """The plan it was built by."""
+        """The plan from which it was built."""
         return plan_of(self.spec, self.name, self.factor)
 
 
 def record(name: str) -> Path:
-    """Where a lab's record lies."""
+    """The path of a lab's record."""
     return ROOT / f"{name}.json"
 
 
 def read(name: str) -> Kept | None:
-    """What is kept of a lab; None if it is not whole."""
+    """Read the record of a lab; None if the lab is not complete."""
     try:
         found = json.loads(record(name).read_text())
         return Kept(name, int(found["factor"]), cast(Spec, found["spec"]), bool(found["broken"]))
@@ -59,20 +59,20 @@ def read(name: str) -> Kept | None:
 
 
 def write(kept: Kept) -> None:
-    """Keep what is known of a lab, in one step."""
+    """Write the record of a lab, in one step."""
     partial = record(kept.name).with_suffix(".partial")
     partial.write_text(json.dumps({"factor": kept.factor, "spec": kept.spec, "broken": kept.broken}) + "\n")
     os.replace(partial, record(kept.name))
 
 
 def forget(name: str) -> None:
-    """Remove a lab's record: from now on it is not whole."""
+    """Remove a lab's record: from now on the lab is incomplete."""
     with suppress(FileNotFoundError):
         record(name).unlink()
 
 
 def namespaces(name: str) -> list[str]:
-    """The namespaces there are of a lab."""
+    """The existing namespaces of a lab."""
     with suppress(OSError):
         return sorted(found for found in os.listdir(NAMESPACES) if found.startswith(prefix(name)))
     return []
@@ -91,10 +91,10 @@ def names() -> list[str]:
 
 @contextmanager
 def held(name: str) -> Iterator[None]:
-    """Be the only command that has to do with a lab; the lock goes with the process, however it ends.
+    """Hold a lab exclusively; the lock ends with the process, however it ends.
 
     Raises:
-        SpecError: another command has it.
+        SpecError: another command holds it.
     """
     ROOT.mkdir(parents=True, exist_ok=True)
     handle = os.open(ROOT / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,6 +1,6 @@
-"""Agents at the hosts of a lab: what each is told, started before the traffic and stopped after it.
+"""Agents at the hosts of a lab: their configuration, and their start before the traffic and stop after it.
 
-What the program takes and prints is described in crates/agent.
+crates/agent describes the program's input and output.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ PROGRAM, VARIABLE = "spinewise-agent", "SPINEWISE_AGENT"
 BUILT = tuple(Path("target") / profile / PROGRAM for profile in ("release", "quick", "debug"))
 PATIENCE_S = 20.0
 MOST_WORDS = 8_000
-"""Of what an agent said before it ended."""
+"""The length kept of the last output of an agent."""
 ACK_BYTES = 64
 Json = dict[str, object]
 
 
 @dataclass
 class Steering:
-    """The agents of a run, and what they told at its end, by host."""
+    """The agents of a run, and their final status, by host."""
 
     program: str
     folder: Path
@@ -43,15 +43,15 @@ class Steering:
     told: dict[str, Json] = field(default_factory=dict)
 
     def socket(self, host: str) -> Path:
-        """Where an agent answers."""
+        """The socket on which an agent answers."""
         return self.folder / f"{host}.sock"
 
     def record(self, host: str) -> Path:
-        """Where an agent writes down what its scheme sees."""
+        """The file in which an agent records what its scheme sees."""
         return self.folder / f"{host}.jsonl"
 
     def ended(self, host: str) -> Json | None:
-        """How an agent ended that should not have, in its own words; None of one that runs."""
+        """The last words of an agent that exited unexpectedly; None if it is running."""
         process = self.running.get(host)
         code = None if process is None else process.poll()
         if code is None:
@@ -61,7 +61,7 @@ class Steering:
         return {"exit": code, "said": ""}
 
     def status(self, host: str) -> Json:
-        """What an agent says of itself; nothing if it does not answer."""
+        """The status of an agent; empty if it does not answer."""
         words = [self.program, "status", "--socket", str(self.socket(host))]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         return cast(Json, json.loads(done.stdout)) if done.returncode == 0 else {}
@@ -71,7 +71,7 @@ def program() -> str:
     """The agent's program: named by the environment, on the path, or built in this checkout.
 
     Raises:
-        SpecError: there is none.
+        SpecError: the program was not found.
     """
     named = os.environ.get(VARIABLE)
     checkout = Path(__file__).parents[3]
@@ -85,7 +85,7 @@ def program() -> str:
 
 
 def config(plan: Plan, host: str, folder: Path) -> Json:
-    """What the agent of a host is told."""
+    """The configuration of the agent of a host."""
     number = plan.hosts.index(host)
     scheme = plan.spec["scheme"]
     one_way, trip = base_us(plan, number)
@@ -114,7 +114,7 @@ def config(plan: Plan, host: str, folder: Path) -> Json:
 
 
 def base_us(plan: Plan, host: int) -> tuple[float, float]:
-    """One way and round trip of a full packet between racks with no queue met, as the spec has it."""
+    """One-way and round-trip time of a full packet between racks without queueing, from the spec."""
     links = {link["name"]: link for link in plan.fabric["links"]}
     edge = plan.edge[host]
     trunk = max((cable for cable in plan.core if cable.up), key=lambda cable: cable.lower.rate_bps)
@@ -147,7 +147,7 @@ def checked(plan: Plan) -> None:
 
 @contextmanager
 def steered(plan: Plan, folder: Path) -> Iterator[Steering]:
-    """An agent in every host's namespace, each with all its paths found; none is left behind.
+    """Run an agent in every host's namespace, each with all its paths found, and stop them after the block.
 
     Raises:
         LabError: one did not come up, or paths were not found.
@@ -175,7 +175,7 @@ def steered(plan: Plan, folder: Path) -> Iterator[Steering]:
 
 
 def wait_ready(made: Steering, host: str) -> None:
-    """Wait until an agent says that it is attached."""
+    """Wait until an agent reports that it is attached."""
     process = made.running[host]
     stream = cast(TextIO, process.stdout)
     ready = select.select([stream], [], [], PATIENCE_S)[0]
@@ -204,7 +204,7 @@ def tunnelled(status: Json) -> set[int]:
 
 
 def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
-    """End agents, by force if they do not."""
+    """Stop agents, by force if needed."""
     found = list(processes)
     for process in found:
         process.send_signal(signal.SIGTERM)
@@ -218,7 +218,7 @@ def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
 
 
 def marked_ports(plan: Plan) -> list[tuple[str, str, str, int]]:
-    """Node, device, link and threshold in bytes of every port that marks, as the simulator has them."""
+    """Node, device, link and threshold in bytes of every port that marks, as in the simulator."""
     switch = plan.spec["switch"]
     least, micros = float(switch["ecn_threshold_bytes"]), float(switch["ecn_threshold_us"])
     return [
@@ -229,7 +229,7 @@ def marked_ports(plan: Plan) -> list[tuple[str, str, str, int]]:
 
 
 def attach_marks(plan: Plan) -> None:
-    """Have every port of a switch mark packets that find too much queued."""
+    """Make every port of a switch mark packets when its queue is too long."""
     found = program()
     for node, device, _, above in marked_ports(plan):
         inside = ["ip", "netns", "exec", plan.namespace(node)]

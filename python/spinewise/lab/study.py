@@ -1,6 +1,6 @@
-"""Schemes on Linux beside the same schemes in the simulator.
+"""Schemes on Linux compared with the same schemes in the simulator.
 
-Every seed is run under every scheme in turn, so that what the machine does besides hits all schemes alike.
+Every seed is run under every scheme in turn, so that other load of the machine affects all schemes alike.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from spinewise.specs.spec import resolve
 from spinewise.specs.variants import Variant
 
 METRICS = (("short", "fct_s.mean"), ("short", "fct_s.p99"), ("long", "fct_s.mean"), (ALL, "fct_s.mean"))
-"""What is set side by side: size classes and numbers of them."""
+"""The values compared: size classes and their numbers."""
 Standing = Callable[[Spec, Plan], AbstractContextManager[None]]
 LINUX, SIMULATED = "Linux", "simulated"
 Key = tuple[str, float | None, int]
@@ -40,7 +40,7 @@ Key = tuple[str, float | None, int]
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a study: a variant, its resolved spec, and the lab of that."""
+    """One run of a study: a variant, its resolved spec, and its lab."""
 
     variant: Variant
     given: Spec
@@ -49,7 +49,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Labs:
-    """What all labs of a study have in common: a name, if they are given one, a factor, and who chooses paths."""
+    """The settings common to all labs of a study: a name, if one is given, a factor, and the choice of steering."""
 
     name: str | None = None
     factor: int | None = None
@@ -58,14 +58,14 @@ class Labs:
 
 @dataclass(frozen=True)
 class Order:
-    """How one number orders the schemes, here and there.
+    """The order of the schemes by one number, on both sides.
 
     Attributes:
-        size_class, metric: which number.
-        linux, simulated: labels of schemes, the least first.
-        agreeing: pairs of schemes that both tell apart, the same way.
-        opposed: pairs that both tell apart, the other way round.
-        linux_only, simulated_only: pairs that one tells apart and the other does not.
+        size_class, metric: the number.
+        linux, simulated: labels of schemes, the lowest first.
+        agreeing: pairs of schemes that both distinguish, in the same order.
+        opposed: pairs that both distinguish, in opposite orders.
+        linux_only, simulated_only: pairs that one distinguishes and the other does not.
         pairs: all of them.
     """
 
@@ -82,17 +82,17 @@ class Order:
 
 @dataclass(frozen=True)
 class Fabric:
-    """What happened in the fabric of one run.
+    """The events in the fabric of one run.
 
     Attributes:
         carried: bytes that each link between switches carried.
-        hole: what a black hole came to; None where the spec has none.
-        busy_share, start_lag_p99_us: of the machine, and how late flows began; None of a simulated run.
-        dead_at_s: when agents that watch their paths took one for dead, in seconds of the run.
-        watched_path_s: how long agents watched paths before the first fault of the spec, times how many paths.
-        alarms: paths that they took for dead in that time: false alarms.
-        ended: agents that ended in the run, with their words.
-        goodput: over time from the beginning of a black hole on; None where the spec has none.
+        hole: the effect of a black hole; None if the spec has none.
+        busy_share, start_lag_p99_us: the load of the machine, and how late flows began; None for a simulated run.
+        dead_at_s: when agents that watch their paths considered one dead, in seconds of the run.
+        watched_path_s: how long agents watched paths before the first fault of the spec, times the number of paths.
+        alarms: paths that they considered dead in that time: false alarms.
+        ended: agents that exited during the run, with their last words.
+        goodput: goodput over time from the beginning of a black hole; None if the spec has none.
     """
 
     carried: dict[str, int]
@@ -107,7 +107,7 @@ class Fabric:
 
     @classmethod
     def of(cls, plan: Plan, result: Result) -> Fabric:
-        """From a run."""
+        """Take the events from a run."""
         carried = {link["name"]: link["bytes"] for link in result.report["links"] if link["fabric"]}
         on = result.report.get("linux")
         dead, calm = dead_at_s(on) if on else [], calm_s(plan, result)
@@ -131,7 +131,7 @@ def calm_s(plan: Plan, result: Result) -> float:
 
 
 def watched_paths(plan: Plan) -> int:
-    """How many paths the agents of a lab watch: ways to every host of another rack, unless the scheme finds its own."""
+    """The number of paths that agents watch: those to every host of another rack, unless the scheme finds its own."""
     if not plan.silent_ms or plan.spec["scheme"]["name"] in fit.OWN_PORTS:
         return 0
     ways = Counter((way.source, way.target) for way in paths(plan))
@@ -140,7 +140,7 @@ def watched_paths(plan: Plan) -> int:
 
 
 def dead_at_s(on: OnLinux) -> list[float]:
-    """When agents took a path for dead."""
+    """When agents considered a path dead."""
     found: list[float] = []
     for told in on["agents"].values():
         met = told.get("met")
@@ -151,37 +151,37 @@ def dead_at_s(on: OnLinux) -> list[float]:
 
 @dataclass(frozen=True)
 class Study:
-    """The same runs on Linux and in the simulator, which stand behind the labels of schemes in brackets."""
+    """The same runs on Linux and in the simulator, which labels name in brackets after the scheme."""
 
     linux: Comparison
     simulated: Comparison
     fabrics: Mapping[str, Sequence[Fabric]] = field(default_factory=dict)
-    """What happened in the fabric, by label, in the order of the runs."""
+    """The events in the fabric, by label, in the order of the runs."""
 
     @property
     def holes(self) -> dict[str, list[Hole]]:
-        """What a black hole came to, by label; empty where the spec has none."""
+        """The effects of a black hole, by label; empty if the spec has none."""
         found = {label: [one.hole for one in ran if one.hole is not None] for label, ran in self.fabrics.items()}
         return {label: holes for label, holes in found.items() if holes}
 
     @property
     def watched_path_s(self) -> float:
-        """How long agents watched paths before a fault, in seconds of paths, in all runs."""
+        """How long agents watched paths before a fault, in path-seconds, in all runs."""
         return sum(one.watched_path_s for ran in self.fabrics.values() for one in ran)
 
     def hole(self, label: str, what: Literal["left_s", "kept"]) -> stats.Interval:
-        """A number of black holes over seeds, as far as it is finite."""
+        """A number of black holes over seeds, if it is finite."""
         return stats.t_interval([value for one in self.holes[label] if isfinite(value := getattr(one, what))])
 
     @property
     def both(self) -> Comparison:
-        """All runs as one comparison, each scheme beside itself."""
+        """All runs as one comparison, each scheme next to itself."""
         here, there = self.linux, self.simulated
         variants = [one for pair in zip(there.variants, here.variants, strict=True) for one in pair]
         return Comparison(here.spec, variants, here.loads, here.seeds, [*there.cells, *here.cells])
 
     def orders(self) -> list[Order]:
-        """How far both order the schemes alike, by each number that every scheme has."""
+        """How far both order the schemes alike, for each number that every scheme has."""
         there = self.simulated.classes_of()
         found = [self.order(size_class, metric) for size_class, metric in METRICS if size_class in there]
         return [one for one in found if self.known(one.size_class, one.metric)]
@@ -193,7 +193,7 @@ class Study:
         return all(isfinite(value) for found in values for value in found)
 
     def order(self, size_class: str, metric: str) -> Order:
-        """How one number orders them."""
+        """The order of the schemes by one number."""
         both = (self.linux, self.simulated)
         pairs = list(combinations(range(len(self.linux.labels)), 2))
         signs = [tuple(sign(one, pair, size_class, metric) for one in both) for pair in pairs]
@@ -211,7 +211,7 @@ class Study:
 
 
 def ranked(comparison: Comparison, size_class: str, metric: str) -> list[str]:
-    """Labels of schemes by the mean of a number, the least first."""
+    """Labels of schemes by the mean of a number, the lowest first."""
     means = {label: comparison.interval(label, None, size_class, metric).mean for label in comparison.labels}
     return sorted(means, key=lambda label: means[label])
 
@@ -267,7 +267,7 @@ def compared(
 def planned(spec: Spec, variants: Sequence[Variant], seeds: Sequence[int], labs: Labs) -> dict[Key, Run]:
     """Every run, seed by seed; all are refused before any is made.
 
-    Where one scheme needs agents all have them, so that what a tunnel costs hits all alike.
+    If one scheme needs agents, all have them, so that the cost of a tunnel affects all alike.
 
     Raises:
         SpecError: a lab cannot be one of them.
@@ -276,7 +276,7 @@ def planned(spec: Spec, variants: Sequence[Variant], seeds: Sequence[int], labs:
     needed = any(variant.name not in fit.PLAIN for variant in variants)
     steering: Steering = "always" if needed and labs.steering == "needed" else labs.steering
     for place, seed in enumerate(seeds):
-        # Another scheme begins each round, so that none always follows the same one.
+        # Each round begins with another scheme, so that none always follows the same one.
         turn = place % len(variants)
         for variant in (*variants[turn:], *variants[:turn]):
             try:
@@ -289,7 +289,7 @@ def planned(spec: Spec, variants: Sequence[Variant], seeds: Sequence[int], labs:
 
 
 def cell(key: Key, result: Result, folder: Path | None) -> Cell:
-    """What a comparison keeps of a run, which is written below `folder`."""
+    """The comparison's cell for a run, which is written below `folder`."""
     label, load, seed = key
     found = measured_of(result.spec, result)
     place = f"{RUNS}/{run_name(key)}"

@@ -1,12 +1,12 @@
 """The flows of one host over real TCP, in one light process; run as a script inside the host's namespace.
 
-It uses nothing but the standard library and starts in a few hundredths of a second. What it is to do comes as one line
-of JSON on its standard input, what came of it leaves as one line on its standard output; it ends when its flows have,
+It uses only the standard library and starts in a few hundredths of a second. Its instructions come as one line
+of JSON on its standard input, its results leave as one line on its standard output; it ends when its flows have,
 at the end of the run, or when its input is closed.
 
 A flow has a connection of its own. It is opened some time ahead, so that the flow starts with a fresh window and no
-handshake, or as the flow starts, as the spec has it. A flow is known by its two addresses and the sender's port. The
-payload is zeros, and the receiver has the kernel discard it.
+handshake, or when the flow starts, as in the spec. A flow is known by its two addresses and the sender's port. The
+payload is zeros, and the receiver lets the kernel discard it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import TypeAlias, TypedDict
 
 CHUNK = 1 << 18
 WAKE_BYTES = 1 << 17
-"""A receiver is woken for so many bytes, or for the last ones."""
+"""The number of bytes for which a receiver is woken, or fewer for the last ones."""
 INFO_BYTES = 256
 TCP_CONGESTION, TCP_INFO = 13, 11
-# Offsets in struct tcp_info (linux/tcp.h) of what is read, and how.
+# Offsets in struct tcp_info (linux/tcp.h) of the values read, and their formats.
 INFO = {
     "retransmits": ("I", 100),
     "min_rtt_us": ("I", 148),
@@ -44,7 +44,7 @@ Sending: TypeAlias = tuple[int, str, int, int, int]
 
 
 class Orders(TypedDict):
-    """What a host is told; what it receives are numbers of flows, addresses and ports of senders, and bytes."""
+    """The instructions for a host; `receives` has flow numbers, addresses and ports of senders, and bytes."""
 
     address: str
     congestion: str
@@ -100,7 +100,7 @@ class Host:
         self.listener.setblocking(False)
 
     def run(self, ports: dict[str, int], epoch_ns: int, end_ns: int) -> None:
-        """Carry the flows; `ports` are those at which the others listen."""
+        """Carry the flows; `ports` are those on which the others listen."""
         self.poll.register(self.listener, select.EPOLLIN)
         self.poll.register(sys.stdin.fileno(), select.EPOLLIN)
         flows = [Outgoing(order, ports[order[1]], epoch_ns) for order in self.sends]
@@ -119,11 +119,11 @@ class Host:
             self.look(flow)
         for connection in [flow.socket for flow in self.out.values()] + [flow.socket for flow in self.into.values()]:
             if connection is not None:
-                # Reset, not closed: what is unsent must not meet the flows of the next run.
+                # Reset, not closed: unsent data must not meet the flows of the next run.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def handle(self, handle: int, events: int) -> None:
-        """Something happened at a socket."""
+        """Handle an event at a socket."""
         if handle == self.listener.fileno():
             self.accept()
         elif handle in self.into:
@@ -157,7 +157,7 @@ class Host:
         self.poll.register(made, select.EPOLLOUT)
 
     def start(self, flow: Outgoing) -> None:
-        """A flow has all of it to send."""
+        """Start a flow: all its bytes are to be sent."""
         # Without time ahead the connection is part of the flow, as with a handshake in the spec.
         flow.started, flow.began_ns = True, time.monotonic_ns()
         flow.late = not flow.connected and self.ahead_ns > 0
@@ -165,7 +165,7 @@ class Host:
             self.send(flow)
 
     def serve(self, flow: Outgoing, events: int) -> None:
-        """The connection of a flow is open, has room, or was closed by the other end."""
+        """Handle a connection that is open, has room, or was closed by the other end."""
         assert flow.socket is not None
         if events & (select.EPOLLERR | select.EPOLLHUP) and not events & select.EPOLLIN:
             self.end(flow)
@@ -183,7 +183,7 @@ class Host:
             self.send(flow)
 
     def send(self, flow: Outgoing) -> None:
-        """Give the kernel what it takes."""
+        """Give the kernel as much as it accepts."""
         assert flow.socket is not None
         try:
             while flow.left:
@@ -198,7 +198,7 @@ class Host:
         self.poll.modify(flow.socket, select.EPOLLIN)
 
     def look(self, flow: Outgoing) -> None:
-        """Read what the kernel counted."""
+        """Read the kernel's counts for a flow."""
         if flow.socket is not None:
             with suppress(OSError):
                 flow.info = info(flow.socket)
@@ -213,7 +213,7 @@ class Host:
         self.ended_out.append(flow)
 
     def accept(self) -> None:
-        """Take the connections that others have opened."""
+        """Accept the connections that others have opened."""
         while True:
             try:
                 made, peer = self.listener.accept()
@@ -230,11 +230,11 @@ class Host:
             self.poll.register(made, select.EPOLLIN)
 
     def wake_later(self, flow: Incoming) -> None:
-        """Be woken for many bytes or for the last."""
+        """Ask to be woken for many bytes or for the last."""
         flow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, max(1, min(flow.left, WAKE_BYTES)))
 
     def receive(self, flow: Incoming) -> None:
-        """Have the kernel discard what came."""
+        """Receive data and let the kernel discard it."""
         try:
             while True:
                 count = flow.socket.recv_into(self.sink, 0, socket.MSG_TRUNC)
@@ -257,7 +257,7 @@ class Host:
         self.ended_in.append(flow)
 
     def result(self) -> dict[str, object]:
-        """What came of it."""
+        """The results of this host."""
         sent = [
             [flow.flow, flow.began_ns, flow.done_ns, flow.late, flow.info]
             for flow in (*self.ended_out, *self.out.values())
@@ -269,17 +269,17 @@ class Host:
 
 
 def info(connection: socket.socket) -> dict[str, int]:
-    """What the kernel counted of a connection; what it is too old to count is 0."""
+    """The kernel's counts for a connection; 0 for those that an older kernel lacks."""
     data = connection.getsockopt(socket.IPPROTO_TCP, TCP_INFO, INFO_BYTES).ljust(INFO_BYTES, b"\0")
     return {name: struct.unpack_from(f"={form}", data, offset)[0] for name, (form, offset) in INFO.items()}
 
 
 PRIORITY = -10
-"""Ahead of what else the machine does: a late process would be taken for a slow fabric."""
+"""The priority, above other processes: a late process would look like a slow fabric."""
 
 
 def main() -> None:
-    """Read what to do, listen, wait for the ports of the others, run, tell."""
+    """Read the instructions, listen, wait for the ports of the others, run, and print the results."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     host = Host(json.loads(sys.stdin.readline()))

@@ -27,14 +27,14 @@ class Watched:
     """Looks at every port; times are on `time.monotonic_ns`, the first look before anything was sent.
 
     Attributes:
-        looks: when, and what each port had counted by then.
+        looks: the time and every port's counts of each look.
     """
 
     looks: list[tuple[int, dict[str, Count]]] = field(default_factory=list)
 
     @property
     def counts(self) -> dict[str, Count]:
-        """What every port counted from the first look to the last."""
+        """The counts of every port from the first look to the last."""
         return between(self.looks[0][1], self.looks[-1][1])
 
     @property
@@ -45,10 +45,10 @@ class Watched:
 
 
 def interval_us(plan: Plan) -> float:
-    """How often a spec has links looked at; 0: only before and after.
+    """The sampling interval of links in a spec; 0: only before and after.
 
     Raises:
-        SpecError: more often than a lab can.
+        SpecError: the interval is too short for a lab.
     """
     found = float(plan.spec["metrics"].get("series_interval_us") or 0.0)
     if 0.0 < found < LEAST_US:
@@ -84,14 +84,14 @@ def watching(plan: Plan) -> Iterator[Watched]:
 
 
 def looked(sampler: Sampler) -> tuple[int, dict[str, Count]]:
-    """What every port has counted, and when: the middle of the look, which lasts on a busy machine."""
+    """The counts of every port, and their time: the middle of the look, which takes long on a busy machine."""
     before = time.monotonic_ns()
     counts = sampler.read()
     return (before + time.monotonic_ns()) // 2, counts
 
 
 def series(watched: Watched, simulated: Result, epoch_ns: int) -> pa.Table:
-    """Use and queue of each link over time, as the simulator's table has them; none where it has none."""
+    """Use and queue of each link over time, as in the simulator's table; empty if it has none."""
     table = simulated.series
     if "link_utilisation" not in simulated.report["series_names"] or len(watched.looks) < 3:
         return table.slice(0, 0)

@@ -1,4 +1,4 @@
-"""Warnings that only a finished run can give: tails that are timers, parameters never put to use, an idle fabric."""
+"""Warnings that only a finished run can give: tails due to timers, unused parameters, an idle fabric."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from spinewise.shapes import Spec, Switch, Traffic, Transport
 
 US = 1e-6
 NEAR = 0.05
-"""How near, as a share of the timeout, a percentile must come to it."""
+"""How near to the timeout a percentile must be, as a share of it."""
 FAR = 1.25
-"""How many times more or less than the load asked for is far from it."""
+"""The factor beyond which a load is far from the requested one."""
 MANY = 10_000
-"""Data packets below which nobody wonders that something never happened."""
+"""The number of data packets above which it is surprising that something never happened."""
 SOME = 100
-"""Data packets below which a run is a try of something, and nobody wonders that links were hardly used."""
+"""The number of data packets below which a run is just a trial, and idle links are not surprising."""
 WITHIN_RACKS = (
     "No packet crossed a link between switches: no flow leaves its rack, or no link there was up, and no scheme had a"
     " choice. Hosts are numbered rack by rack."
@@ -39,19 +39,19 @@ GONE = {
 }
 """Accounts of packets that never arrive, in words that follow a number."""
 NO_CHOICE = ("no_packet_in_fabric", "one_path")
-"""Codes of what leaves no scheme a choice of paths."""
+"""Codes of conditions that leave no scheme a choice of paths."""
 IDLE_FABRIC = "idle_fabric"
 """Code of a run in which a choice of paths could have gained next to nothing."""
 TAIL_IS_TIMEOUT = "tail_is_timeout"
 """Code of a size class whose slowest flows waited for a timer."""
 IDLE = 0.05
-"""A share of the run for which the busiest link between switches may be sending, and they count as hardly used."""
+"""The share of sending below which links between switches count as hardly used."""
 NEAR_IDEAL = 0.03
-"""A share above what no scheme can beat at which there is nothing to be gained."""
+"""The share above the unbeatable time below which nothing can be gained."""
 BUSY_HOSTS = 0.5
-"""A share of the run from which on a host's link that is sending is what all wait for."""
+"""The share of the run from which a sending host link counts as the one that all wait for."""
 STAY = ("ecmp", "wcmp", "hedera", "lbsp")
-"""Schemes that keep the packets of a flow on its path, or that nobody expects to move a flow."""
+"""Schemes that keep the packets of a flow on its path, or that rarely move flows by design."""
 
 
 def after_run(
@@ -61,9 +61,9 @@ def after_run(
     spec: Spec,
     above_ideal: Callable[[], Mapping[str, float]] = dict,
 ) -> list[Notice]:
-    """What may not mean what it seems, from what a run came to and its resolved spec.
+    """Warnings about results that may be misleading, from the results of a run and its resolved spec.
 
-    `above_ideal` works out by which share rounds are above their ideals, for each entry that has some.
+    `above_ideal` computes the share by which rounds are above their ideals, for each entry that has some.
     """
     found = [notice for entry in entries for notice in timer_tails(entry, spec.get("transport") or {})]
     sent = sum(entry.packets.sent for entry in entries)
@@ -84,7 +84,7 @@ def after_run(
 
 
 def cut_short(entries: Sequence[EntrySummary], report: Report, spec: Spec) -> Iterator[Notice]:
-    """Flows that had not finished when the latest end that the spec allows came; those that faults cut off are not."""
+    """Flows that had not finished at the latest end that the spec allows, except those that faults cut off."""
     until_us = (spec.get("run") or {}).get("until_us")
     if until_us is None or report["stop_ps"] < until_us * PS_PER_US or report.get("deadlock") or "linux" in report:
         return
@@ -102,7 +102,7 @@ def cut_short(entries: Sequence[EntrySummary], report: Report, spec: Spec) -> It
 
 
 def none_arrived(report: Report) -> Iterator[Notice]:
-    """That no packet reached a host, and what became of them instead."""
+    """A warning that no packet reached a host, and why."""
     counters: Mapping[str, object] = report["counters"]
     gone = {what: number for name, what in GONE.items() if (number := packets_in(counters, name))}
     if gone and not packets_in(counters, "delivered"):
@@ -119,12 +119,12 @@ def packets_in(counters: Mapping[str, object], name: str) -> int:
 
 
 def all_under_way(report: Report) -> bool:
-    """Whether all packets of a run were still on their way at its end: none had arrived, none was gone."""
+    """Whether all packets of a run were still in flight at its end: none had arrived, none was lost."""
     return not any(packets_in(report["counters"], name) for name in ("delivered", "unroutable", *GONE))
 
 
 def estimated(classes: Sequence[ClassSummary]) -> Iterator[Notice]:
-    """That percentiles are estimates, where a run kept histograms and no rows."""
+    """A warning that percentiles are estimates, if a run kept histograms and no rows."""
     if any(found.flows > found.unfinished for found in classes):
         yield Notice("percentiles_estimated", "metrics.keep_flows_up_to", ESTIMATED)
 
@@ -132,7 +132,7 @@ def estimated(classes: Sequence[ClassSummary]) -> Iterator[Notice]:
 def idle_fabric(
     entries: Sequence[EntrySummary], facts: Facts, above_ideal: Callable[[], Mapping[str, float]]
 ) -> Iterator[Notice]:
-    """That links between switches were hardly used, and nothing took much longer than any scheme could make it."""
+    """A warning that links between switches were hardly used, and that no scheme could make things much faster."""
     if facts.hottest is None or facts.hottest.mean_use >= IDLE:
         return
     of_rounds = above_ideal()
@@ -152,13 +152,13 @@ def idle_fabric(
 
 
 def tail_above_ideal(entry: EntrySummary) -> float:
-    """By which share the p99 of an entry's flows is above their ideal; NaN where nobody knows."""
+    """The share by which the p99 of an entry's flows is above their ideal; NaN if unknown."""
     whole = entry.of(ALL)
     return math.nan if whole.unfinished else whole.slowdown.p99 - 1.0
 
 
 def timeouts_of(transport: Transport) -> list[tuple[str, float, float]]:
-    """Keys of the least retransmission timeouts, each with its seconds and how much later it may expire."""
+    """Keys of the minimum retransmission timeouts, each with its seconds and how much later it may expire."""
     kind, tick = transport.get("kind"), 0.0
     if kind == "uet" or (kind == "rdma" and transport.get("recovery") != "irn"):
         keys = ["rto_us"]
@@ -172,7 +172,7 @@ def timeouts_of(transport: Transport) -> list[tuple[str, float, float]]:
 
 
 def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
-    """Classes of one entry whose tail is a timeout: one timer and then what most flows take."""
+    """Classes of one entry whose tail is a timeout: one timer plus the usual time of flows."""
     if not entry.packets.timeouts:
         return
     for key, timeout, late in timeouts_of(transport):
@@ -202,7 +202,7 @@ def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
 
 
 def other_load(flows: int, loads: Loads | None, spec: Spec) -> Iterator[Notice]:
-    """A load that is far from the one asked for, where all traffic is drawn for a load between racks."""
+    """A load that is far from the requested one, if all traffic is drawn for a load between racks."""
     traffic = spec.get("traffic") or []
     spans = {(entry.get("start_us"), entry.get("duration_us")) for entry in traffic}
     if loads is None or not flows or len(spans) != 1 or not all(fills_uplinks(entry) for entry in traffic):
@@ -218,7 +218,7 @@ def other_load(flows: int, loads: Loads | None, spec: Spec) -> Iterator[Notice]:
 
 
 def fills_uplinks(entry: Traffic) -> bool:
-    """Whether the load of an entry is one of all uplinks, as reports have it."""
+    """Whether the load of an entry is defined on all uplinks, as in reports."""
     return (
         entry.get("kind") == "poisson"
         and entry.get("load_of") == "leaf_uplinks"
@@ -229,7 +229,7 @@ def fills_uplinks(entry: Traffic) -> bool:
 
 
 def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:
-    """Parameters that nothing in the run called for."""
+    """Parameters that nothing in the run used."""
     switch, transport = spec.get("switch") or {}, spec.get("transport") or {}
     threshold = next((key for key in THRESHOLDS if switch.get(key)), None)
     if threshold and reads_marks(transport) and facts.marks == 0:
@@ -245,7 +245,7 @@ def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:
 
 
 MARKED = ("dctcp", "ecn", "dcqcn")
-"""Congestion controls that always read marks; the packets of others, as of HPCC and TIMELY, cannot be marked."""
+"""Congestion controls that always read marks; the packets of others, such as HPCC and TIMELY, cannot be marked."""
 THRESHOLDS = ("ecn_threshold_packets", "ecn_threshold_bytes", "ecn_threshold_us", "ecn_max_bytes")
 
 
@@ -256,7 +256,7 @@ def reads_marks(transport: Transport) -> bool:
 
 
 def unmarked(report: Report, switch: Switch) -> str:
-    """Why no packet was marked, by the link at which most waited."""
+    """The reason why no packet was marked, from the link with the longest queue."""
     longest = max(report["links"], key=lambda link: link["longest_queue_bytes"], default=None)
     if longest is None or longest["longest_queue_bytes"] <= marked_from_bytes(switch, longest.get("rate_bps", 0)):
         return ": no queue grew so long"
@@ -264,7 +264,7 @@ def unmarked(report: Report, switch: Switch) -> str:
 
 
 def marked_from_bytes(switch: Switch, rate_bps: int) -> float:
-    """From what length of a queue on all packets of a link of this rate are marked; infinite if packets are counted."""
+    """The queue length at which all packets of a link of this rate are marked; infinite if packets are counted."""
     if switch.get("ecn_threshold_packets"):
         return math.inf
     given: Mapping[str, object] = switch
@@ -274,7 +274,7 @@ def marked_from_bytes(switch: Switch, rate_bps: int) -> float:
 
 
 def moved(facts: Facts, report: Report) -> float:
-    """How often a packet went another way than the one before of its flow; NaN if nobody counted."""
+    """How often a packet took another path than the flow's previous one; NaN if that was not counted."""
     changes = report["totals"].get("path_changes") if "totals" in report else None
     if changes:
         return float(changes)

@@ -37,9 +37,9 @@ class ClassSummary:
         unfinished: those that had not finished when the run stopped.
         fct_s: flow completion time in seconds, of finished flows.
         slowdown: completion time over that of the same flow alone, of finished flows.
-        timed_out: finished flows that met a retransmission timeout; None where flows were not kept.
+        timed_out: finished flows that met a retransmission timeout; None if flows were not kept.
         slowest_timed_out: of the finished flows that took as long as a percentile (`TAILS`) or longer, the share that
-            met a retransmission timeout; empty where flows were not kept, or none finished.
+            met a retransmission timeout; empty if flows were not kept, or none finished.
     """
 
     name: str
@@ -55,7 +55,7 @@ class ClassSummary:
 
         Args:
             percentile: one of `TAILS`.
-            timeouts: how many there were in all, which is what is known where flows were not kept: then whether there
+            timeouts: their total number, used if flows were not kept: the answer is then whether there
                 were enough.
         """
         if self.timed_out is None:
@@ -67,7 +67,7 @@ def named(classes: Sequence[ClassSummary], name: str, what: str = "size class") 
     """The class of this name.
 
     Raises:
-        KeyError: there is none.
+        KeyError: there is no such class.
     """
     for found in classes:
         if found.name == name:
@@ -105,29 +105,29 @@ def summarise_rows(flows: pa.Table, size_classes: Sequence[SizeClass], method: s
 def timed_out_from(
     fct: Distribution, fct_s: npt.NDArray[np.float64], timed_out: npt.NDArray[np.bool_]
 ) -> dict[str, float]:
-    """The share of flows at each of `TAILS` and beyond that met a timeout; nothing where there are no flows."""
+    """The share of flows at and beyond each of `TAILS` that met a timeout; empty if there are no flows."""
     return {name: float(timed_out[fct_s >= fct.get(name)].mean()) for name in TAILS} if fct_s.size else {}
 
 
 def members(size_bytes: tables.Values, entry: SizeClass) -> npt.NDArray[np.bool_]:
-    """Which flows belong to a class: from_bytes ≤ size < below_bytes, each bound optional."""
+    """A mask of the flows in a class: from_bytes ≤ size < below_bytes, each bound optional."""
     lower = entry.get("from_bytes") or 0
     upper = entry.get("below_bytes") or math.inf
     return (size_bytes >= lower) & (size_bytes < upper)
 
 
 def least_slowdown(spec: Spec) -> float:
-    """Below which no slowdown of a run can be: 1 where its ideal is a bound. Several paths beat the best one."""
+    """The lowest possible slowdown: 1 if the ideal is a bound; 0 with "best_path", which several paths can beat."""
     return 0.0 if spec.get("metrics", {}).get("ideal") == "best_path" else 1.0
 
 
 def summarise_histogram(entry: ClassCounts, least: float) -> ClassSummary:
     """One class from the engine's exact counts and histograms.
 
-    Those of slowdowns are of thousandths, cut to whole ones: below 0.032 a percentile may be off by one of them.
+    Those of slowdowns are in whole thousandths: below 0.032 a percentile may be off by one of them.
 
     Args:
-        entry: what the engine counted.
+        entry: the engine's counts.
         least: see `least_slowdown`.
     """
     fct_ps, slowdown = entry["mean_fct_ps"], entry["mean_slowdown"]

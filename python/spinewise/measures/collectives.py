@@ -1,4 +1,4 @@
-"""Collective operations and requests: how long each round took, how well it used the links, and why it was late.
+"""Collective operations and requests: the time of each round, its use of the links, and the reasons for delays.
 
 A round is one collective operation of a group of hosts, one request with its answers, or one round of an incast or a
 permutation. Time, algorithm bandwidth and bus bandwidth are those of NVIDIA's nccl-tests (doc/PERFORMANCE.md there):
@@ -12,7 +12,7 @@ so that it can be compared with the rate of a host's link whatever the number of
 | incast, rpc | gather | n answers, that of the receiver counted | (n - 1) / n |
 | permutation | sendrecv | a flow | 1 |
 
-Flows given one by one have no such operation: their rounds have a time only.
+Flows given one by one have no such operation: their rounds have only a time.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from spinewise.shapes import Traffic
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# What bus bandwidth is of algorithm bandwidth, for n hosts: nccl-tests, doc/PERFORMANCE.md; of gather and sendrecv,
+# Ratio of bus bandwidth to algorithm bandwidth, for n hosts: nccl-tests, doc/PERFORMANCE.md; of gather and sendrecv,
 # src/gather.cu and src/sendrecv.cu there.
 BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
     "all_reduce": lambda n: 2 * (n - 1) / n,
@@ -51,12 +51,12 @@ BUS_FACTORS: Mapping[str, Callable[[int], float]] = {
 
 
 GATHERS = ("incast", "rpc")
-"""Kinds of which all hosts of a round but one send to that one."""
+"""Kinds in whose rounds all hosts but one send to that one."""
 
 WITH_ROUNDS = tuple(BUS_FACTORS)
 """Kinds of traffic whose flows always come in rounds."""
 MOST_ROUNDS = 64
-"""About how many rounds of an entry are set against their ideals."""
+"""The approximate number of rounds of an entry that are compared with their ideals."""
 
 
 def has_rounds(entry: Traffic) -> bool:
@@ -64,7 +64,7 @@ def has_rounds(entry: Traffic) -> bool:
     return entry.get("kind") in WITH_ROUNDS or bool(entry.get("rounds"))
 
 
-# Columns of flows that say which round they are of.
+# Columns of flows that give their round.
 KEYS = ("entry", "batch", "group")
 
 
@@ -73,8 +73,8 @@ class Step:
     """One step of a round.
 
     Attributes:
-        step: which, from 1.
-        flows: how many flows it has.
+        step: its number, from 1.
+        flows: the number of its flows.
         start_s: when the first of them started, from the start of the run.
         end_s: when the last of them arrived; NaN if one has not.
         last_flow: the flow that arrived last; of unfinished ones, the first that has started.
@@ -88,7 +88,7 @@ class Step:
 
     @property
     def time_s(self) -> float:
-        """From the start of the first flow to the arrival of the last."""
+        """The time from the start of the first flow to the arrival of the last."""
         return self.end_s - self.start_s
 
 
@@ -100,16 +100,16 @@ class Round:
         entry: number of the traffic entry.
         name: name of the entry.
         kind: its kind: "all_reduce", "rpc", …
-        group: which group of its hosts, from 0.
-        round: which round, from 1.
-        flows: how many flows it has.
-        ranks: how many hosts take part.
+        group: the number of its group of hosts, from 0.
+        round: its number, from 1.
+        flows: the number of its flows.
+        ranks: the number of hosts that take part.
         bytes: payload of all its flows.
-        message_bytes: message of a host, S above; 0 where nccl-tests know no such operation.
+        message_bytes: message of a host, S above; 0 if nccl-tests have no such operation.
         start_s: when its first flow started, from the start of the run.
         end_s: when its last flow arrived; NaN if one has not.
         last_flow: the straggler: the flow that arrived last; of unfinished ones, the first that has started.
-        steps: its steps; none where it has one only.
+        steps: its steps; empty if it has a single one.
     """
 
     entry: int
@@ -133,7 +133,7 @@ class Round:
 
     @property
     def time_s(self) -> float:
-        """From the start of the first flow to the arrival of the last; NaN if unfinished."""
+        """The time from the start of the first flow to the arrival of the last; NaN if unfinished."""
         return self.end_s - self.start_s
 
     @property
@@ -158,7 +158,7 @@ class Job:
         ranks: hosts of a group, of the largest if they differ.
         message_bytes: message of a host; of the largest group if they differ.
         rounds: rounds of all groups.
-        unfinished: those that had not finished when the run stopped; they are in no time and no bandwidth.
+        unfinished: those that had not finished when the run stopped; times and bandwidths exclude them.
         mean_s: mean time of a round, which nccl-tests report.
         p50_s: its median.
         p99_s: its 99th percentile.
@@ -166,10 +166,10 @@ class Job:
         total_s: from the start of the first round to the end of the last; NaN if one is unfinished.
         algbw_gbyte_per_s: by the mean time, as nccl-tests do, 10⁹ bytes per second; mean over groups.
         busbw_gbyte_per_s: likewise.
-        slowest: the round to look at: one unfinished, else the longest; None without rounds.
-        fewest_ranks: hosts of the smallest group; 0 in results that do not tell.
+        slowest: the round to look at: an unfinished one, else the longest; None without rounds.
+        fewest_ranks: hosts of the smallest group; 0 in results without it.
         ideal_s: a time that no scheme can beat of `slowest`, see `measures.least`; NaN if it has not finished, of kinds
-            of traffic without a bus bandwidth, and where rows of flows were not kept.
+            of traffic without a bus bandwidth, and if rows of flows were not kept.
     """
 
     name: str
@@ -197,12 +197,12 @@ class Job:
 
     @property
     def hosts(self) -> str:
-        """Hosts of a group: "8", or "2 to 3" where groups differ."""
+        """Hosts of a group: "8", or "2 to 3" if groups differ."""
         return f"{self.ranks}" if self.alike else f"{self.fewest_ranks} to {self.ranks}"
 
     @property
     def who(self) -> str:
-        """Who takes part in a round, in words: "8 hosts", "6 senders" of an incast, "2 groups of 2 to 3 hosts"."""
+        """The participants of a round, in words: "8 hosts", "6 senders" of an incast, "2 groups of 2 to 3 hosts"."""
         if self.kind in GATHERS:
             return counted(self.ranks - 1, "sender")
         hosts = f"{self.hosts} host{'s' * (self.ranks != 1)}"
@@ -210,9 +210,9 @@ class Job:
 
     @property
     def size(self) -> str:
-        """What each sender of an incast sends, or each host of an all-to-all to each other; else `message_bytes`.
+        """Bytes from each sender of an incast, or from each host to each other in an all-to-all; else `message_bytes`.
 
-        Empty where that is not known, or differs from group to group.
+        Empty if that is unknown, or differs from group to group.
         """
         if not self.message_bytes or not (self.alike or self.kind == "all_reduce"):
             return ""
@@ -235,10 +235,10 @@ class Collectives:
     """The rounds of a run.
 
     Args:
-        table: the table `collectives` of a run (see docs/results.md); None where a run has none.
-        flows: its table `flows`; without rows no reasons are known.
+        table: the table `collectives` of a run (see docs/results.md); None if a run has none.
+        flows: its table `flows`; without rows reasons are unknown.
         entries: the traffic entries of its spec.
-        ways: makes the fabric as bounds go by it; it gives None where there are no bounds.
+        ways: a function that makes the fabric for bounds; it returns None if there are none.
     """
 
     def __init__(
@@ -303,7 +303,7 @@ class Collectives:
 
     @cached_property
     def above_ideal(self) -> dict[str, float]:
-        """By which share the rounds of each entry, or the slowest, are above their ideals; NaN if nobody knows."""
+        """The share by which the rounds of each entry, or the slowest, are above their ideals; NaN if unknown."""
         return {job.name: self._above_ideal(job) for job in self.jobs}
 
     def _above_ideal(self, of: Job) -> float:
@@ -315,12 +315,12 @@ class Collectives:
         return float(np.maximum(together, of.slowest.time_s / of.ideal_s)) - 1.0
 
     def straggler(self, of: Round) -> Straggler | None:
-        """Why this round ended when it did; None where rows of flows were not kept."""
+        """The reason why this round ended when it did; None if rows of flows were not kept."""
         flows = self._flows_of(of)
         return straggler(flows, of.last_flow, of.start_s) if flows else None
 
     def ideal_s(self, of: Round) -> float:
-        """A time that no scheme can beat of this round, in seconds; NaN where none is known that comes near."""
+        """A time that no scheme can beat for this round, in seconds; NaN if no tight one is known."""
         if of.kind not in BUS_FACTORS or not of.finished:
             return math.nan
         flows = self._flows_of(of)
@@ -329,7 +329,7 @@ class Collectives:
         return least_s(flows, straggler(flows, of.last_flow, of.start_s), self._ways)
 
     def _flows_of(self, of: Round) -> Columns:
-        """The flows of a round in the order of its steps; nothing where rows were not kept."""
+        """The flows of a round in the order of its steps; empty if rows were not kept."""
         first, last = self._places.get((of.entry, of.group, of.round), (0, 0))
         if first == last:
             return {}
@@ -337,14 +337,14 @@ class Collectives:
 
     @cached_property
     def _columns(self) -> Columns:
-        """What is needed of all flows; nothing where there are no rows, or none that know of rounds."""
+        """The columns needed of all flows; empty if there are no rows, or none with rounds."""
         if self._flows.num_rows == 0 or "batch" not in self._flows.column_names:
             return {}
         return {name: numbers(self._flows, name) for name in (*NEEDED, *KEYS, "size_bytes")}
 
     @cached_property
     def _order(self) -> npt.NDArray[np.intp]:
-        """Positions of flows, those of a round together, in the order of its steps."""
+        """Positions of flows, grouped by round, in the order of its steps."""
         entry, batch, group = (self._columns[name] for name in KEYS)
         order = np.lexsort((self._columns["step"], group, batch, entry))
         found: npt.NDArray[np.intp] = order[batch[order] > 0]
@@ -352,7 +352,7 @@ class Collectives:
 
     @cached_property
     def _places(self) -> dict[tuple[int, int, int], tuple[int, int]]:
-        """Where in `_order` the flows of each round (entry, group, round) are."""
+        """The range in `_order` of the flows of each round (entry, group, round)."""
         if not self._columns or self._order.size == 0:
             return {}
         entry, batch, group = keys = np.stack([self._columns[name][self._order] for name in KEYS])
@@ -373,13 +373,13 @@ def algbw(message_bytes: int, time_s: float) -> float:
 
 
 def busbw(kind: str, ranks: int, message_bytes: int, time_s: float) -> float:
-    """Bus bandwidth, 10⁹ bytes per second: what is compared with the rate of a host's link."""
+    """Bus bandwidth, 10⁹ bytes per second, comparable with the rate of a host's link."""
     factor = BUS_FACTORS.get(kind)
     return algbw(message_bytes, time_s) * factor(ranks) if factor else math.nan
 
 
 def job(rounds: Sequence[Round]) -> Job:
-    """The rounds of one entry, of which there is one at least, as one job."""
+    """The rounds of one entry, at least one, as one job."""
     done = [one for one in rounds if one.finished]
     times = np.array([one.time_s for one in done], dtype=np.float64)
     p50, p99 = stats.percentiles(times, [0.5, 0.99])

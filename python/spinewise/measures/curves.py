@@ -1,4 +1,4 @@
-"""How completion times are spread: over all flows, and over flow sizes. Pure functions of a flow table."""
+"""Distributions of completion times: over all flows, and over flow sizes. Pure functions of a flow table."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEVELS: tuple[float, ...] = (*(n / 100 for n in range(1, 99)), *(0.98 + n / 1000
 """Shares of flows at which a distribution is kept: every percent, and finer in the tail."""
 BINS_PER_DECADE = 4
 FEWEST = {"p50": 10, "p99": 100}
-"""A percentile of a bin is kept from as many flows on."""
+"""The number of flows from which a percentile of a bin is kept."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SizeBin:
     """Flows of about one size.
 
     Attributes:
-        size_bytes: geometric middle of the sizes that fall into it.
+        size_bytes: geometric middle of the sizes in it.
         flows: finished flows in it.
         p50: median slowdown; NaN with too few flows.
         p99: 99th percentile; NaN with too few flows.
@@ -45,11 +45,11 @@ class SizeBin:
 
 @dataclass(frozen=True)
 class Curves:
-    """The spread of the completion times of some flows.
+    """Distributions of the completion times of some flows.
 
     Attributes:
         flows: finished flows.
-        fct_s: completion time at each of `LEVELS`, in seconds; NaN where the flows are too few to tell.
+        fct_s: completion time at each of `LEVELS`, in seconds; NaN if the flows are too few.
         slowdown: slowdown at each of `LEVELS`.
         sizes: slowdown by flow size, in ascending order.
     """
@@ -61,7 +61,7 @@ class Curves:
 
     @classmethod
     def of(cls, flows: pa.Table, entry: int | None = None) -> Curves:
-        """Of the finished flows of a run, or of one traffic entry of it; UDP is left out."""
+        """Build from the finished flows of a run, or of one traffic entry of it; UDP is left out."""
         inside = numbers(flows, "tcp").astype(bool) & numbers(flows, "finished").astype(bool)
         if entry is not None:
             inside &= numbers(flows, "entry") == entry
@@ -72,7 +72,7 @@ class Curves:
 
 
 def levels(values: Floats) -> tuple[float, ...]:
-    """`values` at each of `LEVELS`, by nearest rank; NaN where fewer than one value lies beyond the level."""
+    """`values` at each of `LEVELS`, by nearest rank; NaN if fewer than one value lies beyond the level."""
     if not len(values):
         return (math.nan,) * len(LEVELS)
     found = stats.percentiles(values, list(LEVELS))
@@ -80,7 +80,7 @@ def levels(values: Floats) -> tuple[float, ...]:
 
 
 def by_size(size: Floats, slowdown: Floats) -> list[SizeBin]:
-    """Slowdown in bins of size, `BINS_PER_DECADE` a decade, whose edges depend on nothing."""
+    """Slowdown in bins of size, `BINS_PER_DECADE` a decade, with fixed edges."""
     if not len(size):
         return []
     number = np.floor(np.log10(np.maximum(size, 1.0)) * BINS_PER_DECADE).astype(np.int64)
@@ -100,13 +100,13 @@ def by_size(size: Floats, slowdown: Floats) -> list[SizeBin]:
 
 
 def over_seeds(curves: Sequence[Curves], quantity: str) -> Floats:
-    """Mean over runs of ``fct_s`` or ``slowdown`` at each of `LEVELS`; NaN where a run cannot tell."""
+    """Mean over runs of ``fct_s`` or ``slowdown`` at each of `LEVELS`; NaN if a run has no value."""
     found: Floats = np.mean([getattr(one, quantity) for one in curves], axis=0)
     return found
 
 
 def sizes_over_seeds(curves: Sequence[Curves], percentile: str) -> tuple[Floats, Floats]:
-    """Sizes in bytes and, over runs that can tell, the mean of ``p50`` or ``p99`` of the slowdown."""
+    """Sizes in bytes and, over runs that have it, the mean of ``p50`` or ``p99`` of the slowdown."""
     known: dict[float, list[float]] = {}
     for one in curves:
         for found in one.sizes:

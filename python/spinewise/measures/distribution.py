@@ -16,26 +16,26 @@ from spinewise.measures import stats
 Kept = npt.NDArray[np.float64]
 
 NAMED = ("p50", "p95", "p99", "p999")
-"""Percentiles that tables and files have."""
+"""Percentiles in tables and files."""
 STEPS: Kept = np.append(np.arange(1001) / 1000.0, 0.9999)
-"""Shares at which a distribution is kept; of what lies between two of them nothing is known."""
+"""Shares at which a distribution is kept; nothing is known between two of them."""
 UNWRITTEN = {"unwritten": True}
-"""Marks a field that no file has."""
+"""The mark of a field that no file has."""
 BINS_PER_OCTAVE = 32
-"""Bins of equal width in each doubling of a value: crates/sim/src/summary.rs has them."""
+"""Bins of equal width in each doubling of a value, as in crates/sim/src/summary.rs."""
 BIN_SHARE = 1 / BINS_PER_OCTAVE
-"""How wide a bin of a histogram is, at most, as a share of its least value."""
+"""The greatest width of a histogram bin, as a share of its lowest value."""
 
 
 class NotKeptError(ValueError):
-    """A percentile that the file from which a distribution was read does not have; its text names those that it has."""
+    """A percentile is missing in the file of a distribution; the text names those that it has."""
 
 
 @dataclass(frozen=True)
 class Distribution:
     """Mean and percentiles of one quantity over the finished flows of a class.
 
-    Every percentile is there by name: ``distribution.p98``, ``distribution.get("p99.9")``; see `quantile`.
+    Every percentile is available by name: ``distribution.p98``, ``distribution.get("p99.9")``; see `quantile`.
     """
 
     mean: float
@@ -47,17 +47,17 @@ class Distribution:
 
     @classmethod
     def of(cls, values: stats.Floats, method: stats.Method = "nearest_rank") -> Distribution:
-        """Of a set of values; all NaN when it is empty."""
+        """Summarise a set of values; all NaN if it is empty."""
         return cls.at_steps(stats.mean(values), np.array(stats.percentiles(values, STEPS.tolist(), method)))
 
     @classmethod
     def of_histogram(
         cls, mean: float | None, bins: Sequence[Sequence[int]], unit: float, least: float = 0.0
     ) -> Distribution:
-        """Of (least value, count) pairs in ascending order, as the engine's histograms have them.
+        """Summarise (least value, count) pairs in ascending order, as in the engine's histograms.
 
-        A percentile is interpolated: the values of a bin are taken to lie in it at equal ratios. It is in the bin of
-        the observed value, and so off by less than `BIN_SHARE` of it; where a bin is one whole number, it is that one.
+        A percentile is interpolated: the values of a bin are assumed to be spaced at equal ratios. It is in the bin of
+        the observed value, so its error is below `BIN_SHARE` of it; if a bin is one whole number, it is that number.
         No value is below `least`, though a bin may begin there.
         """
         edges = np.array([edge for edge, _ in bins], dtype=np.int64)
@@ -74,7 +74,7 @@ class Distribution:
 
     @classmethod
     def at_steps(cls, mean: float, kept: Kept) -> Distribution:
-        """From the values at each of `STEPS`."""
+        """Build from the values at each of `STEPS`."""
         p50, p95, p99, p999 = (float(kept[step(share(name))]) for name in NAMED)
         return cls(mean, p50, p95, p99, p999, kept)
 
@@ -103,7 +103,7 @@ class Distribution:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> float:
-            """Percentiles that are no fields: ``p98``."""
+            """Percentiles that are not fields: ``p98``."""
             try:
                 return self.percentile(share(name))
             except ValueError as error:
@@ -111,10 +111,10 @@ class Distribution:
 
 
 def share(name: str) -> float:
-    """The share that the name of a percentile says: p5 0.05, p98 0.98, p999 and p99.9 0.999.
+    """The share in the name of a percentile: p5 0.05, p98 0.98, p999 and p99.9 0.999.
 
     Raises:
-        ValueError: it is no such name.
+        ValueError: it is not such a name.
     """
     digits = name.removeprefix("p")
     whole, dot, _ = digits.partition(".")
@@ -128,7 +128,7 @@ def share(name: str) -> float:
 
 
 def bin_ratios(edges: npt.NDArray[np.int64]) -> Kept:
-    """What the end of each bin of a histogram is of its least value; 1 where a bin is one whole number."""
+    """The ratio of the end of each histogram bin to its lowest value; 1 if a bin is one whole number."""
     exponents: npt.NDArray[np.int64] = np.frexp(edges.astype(np.float64))[1].astype(np.int64)
     widths = np.exp2(exponents - 1) / BINS_PER_OCTAVE
     return np.where(widths > 1.0, 1.0 + widths / np.maximum(edges, 1), 1.0)
@@ -136,7 +136,7 @@ def bin_ratios(edges: npt.NDArray[np.int64]) -> Kept:
 
 @cache
 def step(p: float) -> int:
-    """Where the `p`-quantile stands among `STEPS`."""
+    """The index of the `p`-quantile in `STEPS`."""
     near = np.flatnonzero(np.isclose(STEPS, p, rtol=0.0, atol=1e-9))
     if not len(near):
         raise ValueError(f"quantiles are from 0 to 1 in steps of a thousandth (and 0.9999), not {p:g}")

@@ -1,4 +1,4 @@
-"""Whose flows: traffic entries by name, and what each comes to."""
+"""Traffic entries by name, and the results of each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 By = Literal["auto", "entry", "class", "both"]
-"""Whose flows are told of: those of each traffic entry, of all traffic, or both; auto: of each if there are several."""
+"""How flows are grouped: by traffic entry, all together, or both; auto: by entry if there are several."""
 
 UDP = "udp"
 
@@ -32,9 +32,9 @@ class Entry:
     """A [[traffic]] entry.
 
     Attributes:
-        name: its own, or what it is called without one.
-        kind: of traffic.
-        size_classes: of its flows.
+        name: its own, or its default name.
+        kind: the kind of traffic.
+        size_classes: the size classes of its flows.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntrySummary:
-    """What the flows of one traffic entry come to.
+    """The results of the flows of one traffic entry.
 
     Attributes:
-        name: of the entry.
-        kind: of traffic.
-        classes: one per size class of the entry, "all" last; empty where nothing is known of them.
+        name: the name of the entry.
+        kind: the kind of traffic.
+        classes: one per size class of the entry, "all" last; empty if unknown.
         packets: sums over its flows.
         udp: whether its flows are constant-rate sources, which belong to no class.
     """
@@ -64,13 +64,13 @@ class EntrySummary:
         """The class of this name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such class.
         """
         return named(self.classes, name, f"size class of traffic {self.name!r}")
 
 
 def ended_s(spec: Spec, report: Report) -> dict[str, float]:
-    """When all operations of each entry of kind "dag" had ended, seconds from the start of the run; NaN if not all."""
+    """When all operations of each entry of kind "dag" had ended, in seconds from the start; NaN if not all did."""
     entries = entries_of(spec)
     return {
         entries[told["entry"]].name: told["end_ps"] / PS_PER_SECOND if told["ended"] == told["operations"] else math.nan
@@ -89,7 +89,7 @@ def entries_of(spec: Spec) -> list[Entry]:
 
 
 def names(traffic: Sequence[Traffic]) -> list[str]:
-    """What each entry is called: its own name; else its kind, with its place where that is not its alone."""
+    """The name of each entry: its own; else its kind, with its place if others have the same kind."""
     kinds = [str(entry.get("kind", "")) for entry in traffic]
     given = [entry.get("name") for entry in traffic]
     taken = {str(name) for name in given if name is not None}
@@ -100,7 +100,7 @@ def names(traffic: Sequence[Traffic]) -> list[str]:
 
 
 def summarise_entries(flows: pa.Table, report: Report, spec: Spec, method: stats.Method) -> list[EntrySummary]:
-    """Every entry of a resolved spec in its order; from a row per flow, or from what the engine counted."""
+    """Every entry of a resolved spec in its order; from a row per flow, or from the engine's counts."""
     entries, least = entries_of(spec), least_slowdown(spec)
     if flows.num_rows > 0 and "entry" in flows.column_names:
         of = numbers(flows, "entry")
@@ -108,7 +108,7 @@ def summarise_entries(flows: pa.Table, report: Report, spec: Spec, method: stats
     if report.get("entries"):
         return [of_report(entry, least) for entry in report["entries"]]
     if len(entries) == 1 and flows.num_rows == 0:
-        # An older result without rows: what was counted of all flows was counted of these.
+        # An older result without rows: the counts of all flows are those of these.
         only, classes = entries[0], [summarise_histogram(found, least) for found in report.get("classes", [])]
         if classes:
             return [EntrySummary(only.name, only.kind, classes, Packets.of_totals(report["totals"]))]
@@ -130,14 +130,14 @@ def of_rows(flows: pa.Table, inside: npt.NDArray[np.bool_], entry: Entry, method
 
 
 def mask(inside: npt.NDArray[np.bool_]) -> pa.Array:
-    """Which rows, as Arrow wants it."""
+    """A mask of rows as an Arrow array."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     return pa.array(np.asarray(inside, dtype=np.bool_))
 
 
 def of_report(entry: EntryCounts, least: float) -> EntrySummary:
-    """One entry from what the engine counted; `least` is that of its slowdowns."""
+    """One entry from the engine's counts; `least` is that of its slowdowns."""
     udp = bool(entry["udp"])
     return EntrySummary(
         name=str(entry["name"]),

@@ -1,4 +1,4 @@
-"""How large a fabric is, and how much more its hosts can send than its switches can carry on."""
+"""The size of a fabric, and how much more its hosts can send than its switches can carry."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from spinewise.replies import Fabric, FabricLink
 HOST, LEAF, CORE = "host", "leaf", "core"
 PODS = "pods"
 WORSE = 1.0 + 1e-9
-"""How many times more is more."""
+"""The factor from which one rate counts as greater than another."""
 MANY = 999.5
-"""Ratios from here on are shown as whole numbers."""
+"""The ratio from which ratios are shown as whole numbers."""
 
 
 @dataclass(frozen=True)
 class FabricSize:
-    """What there is of a fabric.
+    """The size of a fabric.
 
     Attributes:
-        hosts: how many.
+        hosts: their number.
         leaves: switches with hosts.
         oversubscription: the rate of the hosts' links over that of the uplinks, in the direction and at the leaf (or,
-            in a fat-tree, pod) where that is most; overrides count, faults do not. None if nothing leads up.
+            in a fat-tree, pod) where that is greatest; overrides count, faults do not. None if nothing leads up.
         at: that leaf or pod; "pods" where all pods are alike and worse than leaves, None where all leaves are alike.
     """
 
@@ -50,7 +50,7 @@ def proportion(ratio: float) -> str:
 
 
 def size_of(fabric: Fabric) -> FabricSize:
-    """The size of a fabric as it is built."""
+    """The size of a fabric as built."""
     tier = {node["name"]: node["tier"] for node in fabric["nodes"]}
     home = {node["name"]: node["leaf"] for node in fabric["nodes"] if node["leaf"]}
     leaves = list(dict.fromkeys(home.values()))
@@ -71,7 +71,7 @@ def size_of(fabric: Fabric) -> FabricSize:
 
 
 def pods(links: Iterable[FabricLink], tier: Mapping[str, str]) -> dict[str, str]:
-    """The pod of each switch below the cores: those that links join without them, numbered in the order of leaves."""
+    """The pod of each switch below the cores: the switches connected without them, numbered in the order of leaves."""
     beside: dict[str, list[str]] = {}
     for link in links:
         if not {HOST, CORE} & {tier[link["from"]], tier[link["to"]]}:
@@ -90,11 +90,11 @@ def pods(links: Iterable[FabricLink], tier: Mapping[str, str]) -> dict[str, str]
 
 
 def ratios(links: Iterable[FabricLink], part_of: Mapping[str, str], home: Mapping[str, str]) -> dict[str, float]:
-    """The rate of the hosts' links of each part over that of its links to elsewhere, in the direction that is worse.
+    """The rate of the hosts' links of each part over that of its links to elsewhere, in the worse direction.
 
     Args:
-        links: of the fabric, those that are up.
-        part_of: to which part a switch belongs.
+        links: the links of the fabric that are up.
+        part_of: the part of each switch.
         home: the leaf of each host.
     """
     of_hosts: Counter[tuple[str | None, str]] = Counter()

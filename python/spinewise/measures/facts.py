@@ -1,6 +1,6 @@
-"""What happened in a run, besides completion times: drops, timeouts, the hottest link, how even paths were used.
+"""Events in a run besides completion times: drops, timeouts, the hottest link, how evenly paths were used.
 
-What an engine does not tell (an older one, or one that was not asked for samples) is NaN or None, and never zero.
+What an engine does not report (an older one, or one without samples) is NaN or None, and never zero.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ OVERHEAD: dict[str, Callable[[Counters], Account | None]] = {
     "messages": lambda counters: counters.get("messages"),
     "pause frames": lambda counters: counters.get("pause_frames"),
 }
-"""What carries no data, as people call it, and its counter in the report."""
+"""Bytes that carry no data, by their usual name, with the counter in the report."""
 HEADERS = "scheme headers"
 
 
 @dataclass(frozen=True)
 class LinkUse:
-    """The link of a kind that was in use longest; over several runs, the name met most often, and means.
+    """The link of a kind that was in use longest; over several runs, the most frequent name, and means.
 
     Attributes:
-        name: of the link.
+        name: the name of the link.
         mean_use: share of the whole run for which it was sending.
         max_use: the greatest share of any interval between two samples.
         queue_p50, queue_p99: bytes that waited for it, over the samples.
@@ -49,24 +49,24 @@ class LinkUse:
 
 @dataclass(frozen=True)
 class Facts:
-    """What happened in a run, or on average in several; counts of packets are of all flows but UDP, a run.
+    """Events in a run, or on average in several; counts of packets are per run, over all flows but UDP.
 
     Attributes:
-        drops: packets dropped at full queues and where no way was left, control and UDP included.
+        drops: packets dropped at full queues and where no route was left, including control and UDP.
         trims: packets trimmed at full queues; NaN where switches do not trim.
         marks: data packets that arrived marked CE.
         timeouts: retransmission timeouts.
-        retransmits: data packets sent again; spurious: of these, what had arrived, as far as duplicate SACK told.
+        retransmits: data packets sent again; spurious: those of them that had arrived, according to duplicate SACK.
         out_of_order_share: arrivals behind a later byte of their flow, over packets sent.
-        reroutes: packets that left their first leaf by another uplink than the one before of their flow.
+        reroutes: packets that left their first leaf by another uplink than the flow's previous one.
         overhead_bytes: bytes that carry no data, by kind.
         overhead_share: all of them, over all bytes that hosts and switches made.
-        paused_s: seconds for which queues stood still by flow control, all added up.
-        hottest: of the links between switches, the one in use longest.
-        hottest_edge: of the links to and from hosts; no scheme has a choice there.
-        dropped_at: the link at which most was dropped; None if nothing was.
+        paused_s: seconds for which flow control paused queues, summed.
+        hottest: the link between switches that was in use longest.
+        hottest_edge: the same of the links to and from hosts; no scheme has a choice there.
+        dropped_at: the link with the most drops; None if there were none.
         dropped_there: packets dropped there.
-        host_port: of the ports to hosts, the one at which most was dropped; None if nothing was.
+        host_port: the port to a host with the most drops; None if there were none.
         host_port_drops: packets dropped there.
         run_s: simulated seconds; shares of the run are small where it was long.
         imbalance: (most - least) / mean use of the links of equal cost of a switch (CONGA §5), both summed over samples
@@ -94,7 +94,7 @@ class Facts:
     host_port_drops: float = math.nan
 
     def get(self, name: str) -> float:
-        """A number by name: ``timeouts``, ``hottest.max_use``, ``overhead_bytes.probes``; NaN where it is not known.
+        """A number by name: ``timeouts``, ``hottest.max_use``, ``overhead_bytes.probes``; NaN if unknown.
 
         Raises:
             KeyError: there is no such fact.
@@ -115,7 +115,7 @@ class Facts:
         raise KeyError(f"no fact {name!r}; there are {', '.join(known)}")
 
     def flat(self) -> dict[str, float | str | None]:
-        """One number or word by name, as columns of a table have them."""
+        """One number or word by name, as in columns of a table."""
         made: dict[str, float | str | None] = {name: self.get(name) for name in NUMBERS}
         made |= {f"overhead_{kind.replace(' ', '_')}_bytes": size for kind, size in self.overhead_bytes.items()}
         for which in ("hottest", "hottest_edge"):
@@ -170,13 +170,13 @@ def between_switches(link: Link) -> bool:
 
 
 def hottest(links: Iterable[Link]) -> LinkUse | None:
-    """The link in use longest; None of none, or if none was used."""
+    """The link in use longest; None if there are none, or none was used."""
     found = links_.hottest(list(links), 1).links
     return link_use(found[0]) if found else None
 
 
 def link_use(link: HotLink) -> LinkUse:
-    """What is told of a link, as numbers that can be averaged."""
+    """The facts about a link, as numbers that can be averaged."""
 
     def known(value: float | None) -> float:
         return math.nan if value is None else float(value)
@@ -187,7 +187,7 @@ def link_use(link: HotLink) -> LinkUse:
 
 
 def mean_facts(found: Sequence[Facts]) -> Facts:
-    """Means over runs; of links and places the one met most often, with means over all."""
+    """Means over runs; for links and places the most frequent one, with means over all."""
     numbers = {name: mean([one.get(name) for one in found]) for name in NUMBERS}
     kinds = found[0].overhead_bytes
     return Facts(
@@ -201,7 +201,7 @@ def mean_facts(found: Sequence[Facts]) -> Facts:
 
 
 def mean_link(found: Sequence[LinkUse | None]) -> LinkUse | None:
-    """The name met most often, and means over all."""
+    """The most frequent name, and means over all."""
     links = [link for link in found if link is not None]
     name = most_common([link.name for link in links])
     if name is None:
@@ -210,12 +210,12 @@ def mean_link(found: Sequence[LinkUse | None]) -> LinkUse | None:
 
 
 def most_common(found: Sequence[str | None]) -> str | None:
-    """The word met most often, the first of several; None if there is none."""
+    """The most frequent word, the first of several; None if there is none."""
     words = Counter(word for word in found if word is not None)
     return words.most_common(1)[0][0] if words else None
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean of what is known."""
+    """The mean of the known values."""
     known = [value for value in values if math.isfinite(value)]
     return float(np.mean(known)) if known else math.nan

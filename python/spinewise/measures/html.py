@@ -1,4 +1,4 @@
-"""Small tables for notebooks. Whatever is in them is shown as it stands."""
+"""Small tables for notebooks. Their contents are shown verbatim."""
 
 from __future__ import annotations
 

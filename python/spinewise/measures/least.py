@@ -4,9 +4,9 @@ Each of these is a time that a round cannot beat, and the greatest counts:
 
 - that of each of its flows alone (`ideal_fct_ps`, docs/model.md);
 - that of a host's link, or of all uplinks or downlinks of a leaf, with all that must cross them; what a host receives
-  is there no sooner than a first packet has come by the shortest way;
+  cannot be there before a first packet has come by the shortest path;
 - that of flows that wait for each other up to its end, each alone, one behind the other. Where one waits for an
-  acknowledgement, that comes back by the shortest way;
+  acknowledgement, that comes back by the shortest path;
 - that of the flows of its last step at the links of hosts, behind the fastest flow of each step before.
 """
 
@@ -38,8 +38,8 @@ class Frame:
     """Sizes of packets in bytes.
 
     Attributes:
-        payload: of a full packet of data.
-        header: what each packet of data has besides.
+        payload: the payload of a full packet of data.
+        header: other bytes of each packet of data.
         ack: an acknowledgement.
         whole: whether all packets of a flow but its last are full; those of a message split over queue pairs are not.
     """
@@ -60,11 +60,11 @@ class Frame:
 
 @dataclass(frozen=True)
 class Ways:
-    """The fabric as the least times of packets go by it.
+    """The fabric in terms of the least times of packets.
 
     Attributes:
         frame: sizes of packets.
-        leaf: of each host, by number.
+        leaf: the leaf of each host, by number.
         up, down: the links from and to each host.
         into: the links into each switch that come from another.
         out: the links out of each switch that lead to another.
@@ -80,7 +80,7 @@ class Ways:
 
     @classmethod
     def of(cls, spec: Spec, report: Report) -> Ways | None:
-        """The fabric of a resolved spec; None where the ideals of its flows are no bounds or were not computed."""
+        """The fabric of a resolved spec; None if the ideals of its flows are not bounds or were not computed."""
         exact = spec.get("topology", {}).get("tx_time_rounding", "exact") == "exact"
         if "linux" in report or not exact or spec.get("metrics", {}).get("ideal") != "bound":
             return None
@@ -94,7 +94,7 @@ class Ways:
 
     @classmethod
     def through(cls, fabric: Fabric, frame: Frame) -> Ways:
-        """Through a fabric."""
+        """Build from a fabric."""
         hosts = {one["name"]: one for one in fabric["nodes"] if one["tier"] == "host"}
         up, down = ({one[end]: one for one in fabric["links"] if one[end] in hosts} for end in ("from", "to"))
         into: dict[str, list[FabricLink]] = defaultdict(list)
@@ -108,7 +108,7 @@ class Ways:
         return cls(frame, leaves, [up[name] for name in names], [down[name] for name in names], into, out)
 
     def crossing(self, leaf: str, size: int) -> dict[str, int]:
-        """Picoseconds that a packet of `size` bytes takes from each switch to a leaf, with no queue met."""
+        """Picoseconds that a packet of `size` bytes takes from each switch to a leaf, without queueing."""
         if (leaf, size) not in self._known:
             found: dict[str, int] = {}
             waiting = [(0, leaf)]
@@ -124,7 +124,7 @@ class Ways:
         return self._known[leaf, size]
 
     def way(self, src: int, dst: int, size: int) -> int:
-        """Picoseconds that a packet of `size` bytes takes from a host to the link of another, with no queue met."""
+        """Picoseconds that a packet of `size` bytes takes from a host to the link of another, without queueing."""
         between = self.crossing(self.leaf[dst], size).get(self.leaf[src], 0)
         return hop(self.up[src], size) + between + self.down[dst]["delay_ps"]
 
@@ -149,7 +149,7 @@ def least_s(flows: Columns, found: Straggler, ways: Ways) -> float:
 
 
 def by_hosts(flows: Columns, ways: Ways) -> Iterator[int]:
-    """Picoseconds that the links of the hosts take which send and receive the most; what comes has a way behind it."""
+    """Picoseconds for the host links that carry the most; received bytes also have the path before them."""
     wire = ways.frame.wire(flows["size_bytes"])
     for end, links in (("src", ways.up), ("dst", ways.down)):
         hosts, places = np.unique(flows[end], return_inverse=True)
@@ -162,7 +162,7 @@ def by_hosts(flows: Columns, ways: Ways) -> Iterator[int]:
 
 
 def behind_steps(flows: Columns, ways: Ways) -> int:
-    """Picoseconds that the last step takes whose flows all wait for flows of the step before, and what is before it."""
+    """Picoseconds for the last step, if its flows all wait for flows of the previous step, and for what precedes it."""
     starts = np.flatnonzero(np.diff(flows["step"].astype(np.int64), prepend=-1))
     fastest = np.minimum.reduceat(flows["ideal_fct_ps"], starts)
     begun = np.minimum.reduceat(flows["start_ps"], starts)
@@ -182,7 +182,7 @@ def first_there(flows: Columns, host: int, ways: Ways) -> int:
 
 
 def by_leaves(flows: Columns, ways: Ways) -> Iterator[int]:
-    """Picoseconds that the uplinks and the downlinks of each leaf take for what must cross them."""
+    """Picoseconds that the uplinks and the downlinks of each leaf need for the bytes that must cross them."""
     wire = ways.frame.wire(flows["size_bytes"])
     names, numbers = np.unique(ways.leaf, return_inverse=True)
     src, dst = (numbers[flows[end]] for end in ("src", "dst"))
@@ -194,7 +194,7 @@ def by_leaves(flows: Columns, ways: Ways) -> Iterator[int]:
 
 
 def behind_each_other(found: Straggler, ways: Ways) -> int:
-    """Picoseconds that the flows take alone which waited for each other up to the end of a round."""
+    """Picoseconds for the flows, each alone, that waited for each other until the end of a round."""
     took = sum(round(one.ideal_s * PS_PER_SECOND) for one in found.chain)
     for one, after in zip(found.chain, found.chain[1:], strict=False):
         if one.dst != after.src:

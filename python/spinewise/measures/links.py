@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from spinewise.measures.report import Link
 
 FEW = 3
-"""How many are named unless told otherwise."""
+"""The number of links named by default."""
 
 
 @dataclass(frozen=True)
 class HotLink:
-    """A link of which there is something to say.
+    """A link worth reporting.
 
     Attributes:
         name: such as leaf0->spine1.
-        rate_bps: its rate, bits per second; 0 where a report of an older version does not tell it.
+        rate_bps: its rate, bits per second; 0 if the report of an older version lacks it.
         mean_use: share of the run for which it was sending.
         max_use: the greatest share of one sample interval; None without `metrics.facts`.
         longest_queue_bytes: the longest queue known, see `longest_queue_bytes`.
@@ -41,12 +41,12 @@ class HotLink:
 
 @dataclass(frozen=True)
 class Hottest:
-    """The links that had most to do.
+    """The links with the greatest load.
 
     Attributes:
-        links: by mean use, the greatest first; only such as have sent.
+        links: by mean use, the greatest first; only those that have sent.
         queues: by the longest queue (with `metrics.facts`: by its 99th percentile, then the longest), the greatest
-            first; only such as had one.
+            first; only those that had one.
     """
 
     links: list[HotLink]
@@ -56,7 +56,7 @@ class Hottest:
 def hottest(links: Sequence[Link], most: int = FEW) -> Hottest:
     """The links of a report (`report["links"]`) with the greatest use and with the longest queues, `most` of each.
 
-    Links that are equal stand in the order of the report.
+    Links that are equal are in the order of the report.
     """
     all_ = [hot_link(link) for link in links]
     used = sorted((link for link in all_ if link.mean_use > 0), key=lambda link: -link.mean_use)
@@ -84,9 +84,9 @@ def hot_link(link: Link) -> HotLink:
 
 
 def longest_queue_bytes(link: Link) -> int:
-    """The longest queue that a packet found at its port, or, with `metrics.facts`, that a sample met if longer.
+    """The longest queue that a packet found at its port, or, with `metrics.facts`, that a sample found if longer.
 
-    A sample counts the packet that came last, too.
+    A sample also counts the last packet.
     """
     queue = link.get("queue_bytes")
     return max(int(link["longest_queue_bytes"]), int(queue["max"]) if queue else 0)

@@ -1,4 +1,4 @@
-"""Warnings: what is allowed in a spec, or came out of a run, and may still not be what was meant."""
+"""Warnings: settings that are allowed, or results of a run, that may still be unintended."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Notice:
     """One warning.
 
     Attributes:
-        code: a short name of what it is about, the same for all warnings of a kind.
+        code: a short name of its subject, the same for all warnings of a kind.
         key: the key of the spec to look at, or None.
         text: a plain sentence or two.
-        entry: name of the traffic entry of whose flows it is; None where it is of no flows.
+        entry: name of the traffic entry whose flows it is about; None if it is not about flows.
         size_class: their size class, likewise.
     """
 
@@ -28,7 +28,7 @@ class Notice:
 
     @property
     def about(self) -> tuple[str, str | None, str | None, str | None]:
-        """What it is about, without its numbers: equal in runs that warn of the same thing."""
+        """The identity of a notice, without its numbers: equal in runs that warn of the same thing."""
         return self.code, self.key, self.entry, self.size_class
 
     def line(self) -> str:
@@ -37,5 +37,5 @@ class Notice:
 
 
 def notices(found: Iterable[Warned]) -> list[Notice]:
-    """From the warnings of the engine's report."""
+    """Build notices from the warnings of the engine's report."""
     return [Notice(str(one["code"]), one["key"] and str(one["key"]), str(one["text"])) for one in found]

@@ -1,4 +1,4 @@
-"""Packets of flows, and what was said of them."""
+"""Packets of flows, and their events."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COLUMNS = {"sent": "packets"}
-"""Columns of flows that are called otherwise."""
+"""Columns of flows that have another name."""
 
 
 @dataclass(frozen=True)
 class Packets:
-    """Data packets of flows, and what was said of them, summed over the run; UDP not included.
+    """Data packets of flows, and their events, summed over the run; UDP not included.
 
     Attributes:
         sent: retransmissions included.
@@ -31,7 +31,7 @@ class Packets:
         marks: arrivals marked CE.
         nacks: NACKs that reached a sender (RDMA).
         cnps: congestion notifications that reached a sender (RDMA).
-        spurious_retransmits: sent again though it had arrived, as far as duplicate SACK told (TCP).
+        spurious_retransmits: sent again though it had arrived, according to duplicate SACK (TCP).
         fast_retransmits: recoveries begun by acknowledgements or RACK's timer, not by a timeout.
         path_changes: packets tagged with another path than the one before (host schemes).
     """
@@ -50,12 +50,12 @@ class Packets:
 
     @classmethod
     def of_totals(cls, totals: Totals) -> Packets:
-        """From what the engine counted; what an older one did not count is zero."""
+        """Build from the engine's counts; a count that an older engine lacks is zero."""
         return cls.of_sums({**totals})
 
     @classmethod
     def of_sums(cls, sums: Mapping[str, object]) -> Packets:
-        """From sums by name; what is not among them is zero."""
+        """Build from sums by name; those missing are zero."""
         found = {name: sums.get(name, 0) for name in cls.__dataclass_fields__}
         return cls(**{name: value for name, value in found.items() if isinstance(value, int)})
 
@@ -82,5 +82,5 @@ def sum_packets(flows: pa.Table) -> Packets:
 
 
 def ratio(part: int, whole: int) -> float:
-    """`part / whole`, NaN when the whole is empty."""
+    """`part / whole`, NaN if the whole is zero."""
     return part / whole if whole else float("nan")

@@ -1,4 +1,4 @@
-"""Measures as plain values, which JSON can say, and back."""
+"""Measures as plain values, which JSON can represent, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 Plain: TypeAlias = Any
-"""A plain value, or one of the type that was asked for: which one, its caller knows."""
+"""A plain value, or one of the requested type: the caller knows which."""
 
 
 def plain(value: object) -> Plain:
@@ -24,7 +24,7 @@ def plain(value: object) -> Plain:
 
 
 def without_nan(value: object) -> Plain:
-    """`value` with every NaN and infinity below it replaced by None, which JSON can say."""
+    """`value` with every NaN and infinity below it replaced by None, which JSON can represent."""
     return plain(value)
 
 
@@ -35,10 +35,10 @@ class NotPlainError(ValueError):
 def read(wanted: object, value: object, where: str = "value") -> Plain:
     """The reverse of `plain`: a value of the type `wanted`, which may be a dataclass or hold some.
 
-    None stands for NaN where a float is wanted. A field that is missing takes its default.
+    None means NaN where a float is expected. A field that is missing takes its default.
 
     Raises:
-        NotPlainError: `value` has not the shape of `wanted`.
+        NotPlainError: `value` does not have the shape of `wanted`.
     """
     origin, args = get_origin(wanted), get_args(wanted)
     if is_dataclass(wanted) and isinstance(wanted, type):

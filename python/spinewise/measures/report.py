@@ -1,4 +1,4 @@
-"""The engine's report of a run, key by key. What an older engine did not tell is `NotRequired`."""
+"""The engine's report of a run, key by key. Keys that an older engine did not report are `NotRequired`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Account(TypedDict):
 
 
 class Counters(TypedDict):
-    """What became of all packets, and what hosts and switches made besides data."""
+    """The fate of all packets, and what hosts and switches created besides data."""
 
     created: Account
     delivered: Account
@@ -40,7 +40,7 @@ class Counters(TypedDict):
 
 
 class Resequencing(TypedDict):
-    """What receivers held back below TCP (transport.resequencing)."""
+    """Packets that receivers held back below TCP (transport.resequencing)."""
 
     held_packets: int
     timeouts: int
@@ -133,7 +133,7 @@ class Link(TypedDict):
 
 
 class Balance(TypedDict):
-    """How evenly switches used links of equal cost."""
+    """The evenness of switches' use of links of equal cost."""
 
     imbalance_mean: float
     imbalance_max: float
@@ -141,14 +141,14 @@ class Balance(TypedDict):
 
 
 class Samples(TypedDict):
-    """How often links were looked at."""
+    """The sampling of links."""
 
     interval_ps: int
     taken: int
 
 
 class Unfinished(TypedDict):
-    """Unfinished flows by reason, of a run with faults."""
+    """Unfinished flows by reason, in a run with faults."""
 
     cut_off: int
     out_of_time: int
@@ -167,7 +167,7 @@ class CollectiveBounds(TypedDict):
 
 
 class Awaited(TypedDict):
-    """An operation that has not ended and waits for no other: its id, its rank, how far it is, and who waits for it."""
+    """An operation that has not ended and waits for no other: its id, rank and progress, and what waits for it."""
 
     operation: str
     rank: int
@@ -177,7 +177,7 @@ class Awaited(TypedDict):
 
 
 class Operations(TypedDict):
-    """What became of the operations of an entry of kind "dag"; `end_ps` is when the last of those that ended did."""
+    """The fate of the operations of an entry of kind "dag"; `end_ps` is when the last of those that ended did."""
 
     entry: int
     operations: int
@@ -187,11 +187,11 @@ class Operations(TypedDict):
 
 
 class OnLinux(TypedDict):
-    """What is known of a run that Linux made and not the simulator (docs/real-hosts.md).
+    """The facts about a run on Linux instead of the simulator (docs/real-hosts.md).
 
-    `factor` is the spec's rates over those of the lab, `steered_by` who chose paths, `base_rtt_us` the median of the
-    least round trips that the flows saw, `busy_share` how busy the whole machine was, `unmeasured` what stands as zero
-    or is missing because the kernel does not tell it, `agents` what each agent counted and met, by host.
+    `factor` is the spec's rates over those of the lab, `steered_by` what chose paths, `base_rtt_us` the median of the
+    shortest round trips that the flows saw, `busy_share` the load of the whole machine, `unmeasured` keys that are zero
+    or missing because the kernel does not report them, `agents` the counts and events of each agent, by host.
     """
 
     factor: int
@@ -209,7 +209,7 @@ class OnLinux(TypedDict):
 
 
 class Report(TypedDict):
-    """Everything the engine tells of a run besides its tables."""
+    """The engine's report of a run besides its tables."""
 
     seed: int
     version: str

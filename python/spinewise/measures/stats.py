@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 NEARLY_WHOLE = 1e-8
-"""What is so far below a whole number may be that number, in decimals."""
+"""The distance below a whole number that may be due to decimals."""
 Method = Literal["nearest_rank", "linear"]
 Floats = npt.ArrayLike
 Kept = npt.NDArray[np.float64]
 
 CONFIDENCE = 0.95
 FEWEST_PAIRS = 3
-"""Pairs below which nothing is told apart: two may be near each other by luck, which a test takes for no spread."""
+"""The fewest pairs for a distinction: two may be close by luck, which a test would mistake for no spread."""
 
 
 def percentile(values: Floats, p: float, method: Method = "nearest_rank") -> float:
@@ -61,12 +61,12 @@ def ranks(ps: Sequence[float], n: int) -> npt.NDArray[np.int64]:
 
 
 def rank(p: float, n: int) -> int:
-    """``int(p * n)`` as decimals say it: 0.29 of 100 is rank 29, though binary 0.29 * 100 is below."""
+    """``int(p * n)`` in decimal arithmetic: 0.29 of 100 is rank 29, though binary 0.29 * 100 is below."""
     return math.floor(round(p * n, 9))
 
 
 def mean(values: Floats) -> float:
-    """The arithmetic mean; NaN when there are no values."""
+    """The arithmetic mean; NaN if there are no values."""
     array = np.asarray(values, dtype=np.float64)
     return float(array.mean()) if array.size else math.nan
 
@@ -108,7 +108,7 @@ class Interval(Around):
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether zero lies outside (never so when the width is unknown)."""
+        """Whether zero lies outside (never if the width is unknown)."""
         return self.n >= 2 and (self.low > 0.0 or self.high < 0.0)
 
 
@@ -177,9 +177,9 @@ def p_of_zero(found: Interval) -> float:
 
 
 def as_ratios(values: Floats, baseline: Floats) -> tuple[Kept, Kept]:
-    """The finite pairs of both as logarithms, if there are any: times and counts differ by factors, between seeds too.
+    """The finite pairs of both as logarithms, if possible: times and counts differ by factors, between seeds too.
 
-    Where a value is zero or below, the values themselves.
+    If a value is zero or below, the values themselves.
     """
     a, b = (np.asarray(found, dtype=np.float64) for found in (values, baseline))
     known = np.isfinite(a) & np.isfinite(b)
@@ -193,13 +193,13 @@ def ratio_p(values: Floats, baseline: Floats) -> float:
 
 
 def told_from_best(rows: Sequence[Sequence[float]], alpha: float = 1.0 - CONFIDENCE) -> list[bool]:
-    """Which rows are surely not the best, that of the least mean; never the one whose mean is the least here.
+    """Whether each row is certainly not the best, that is, of the lowest true mean; False for the lowest mean here.
 
-    A row is a scheme, with a value a repeat, in the same order in all rows; rows may end early, and have NaN. One is
-    told from the best if another is surely less, by a one-sided `ratio_p` at `alpha` over the number of the others
-    (Bonferroni), on `FEWEST_PAIRS` repeats or more. So whichever is the best is told from it in no more than `alpha` of
-    cases, and with 95 % confidence the best is among the rest (a subset as Gupta, Technometrics 1965, and Hsu, Annals
-    of Statistics 1984, have it). The row that comes first here is no reference: it may be first by luck.
+    A row is a scheme, with a value per repeat, in the same order in all rows; rows may end early, and have NaN. One is
+    told from the best if another is surely lower, by a one-sided `ratio_p` at `alpha` over the number of the others
+    (Bonferroni), on `FEWEST_PAIRS` repeats or more. So whichever is the best is excluded in at most `alpha` of
+    cases, and with 95 % confidence the best is among the rest (a subset as in Gupta, Technometrics 1965, Hsu, Annals
+    of Statistics 1984). The row that comes first here is not a reference: it may be first by luck.
     """
     most = max(map(len, rows), default=0)
     values = [[*row, *[math.nan] * (most - len(row))] for row in rows]

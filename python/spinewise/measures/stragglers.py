@@ -1,4 +1,4 @@
-"""Why a round of a collective operation ended when it did: the flows that waited for each other up to its end."""
+"""The reason why a round of a collective operation ended when it did: flows that waited for each other until then."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures.tables import Values
 from spinewise.measures.units import counted, duration
 
-# Columns of flows that say why one was late.
+# Columns of flows that show why one was late.
 NEEDED = [
     *("flow", "src", "dst", "step", "start_ps", "finished", "fct_ps", "sender_fct_ps", "ideal_fct_ps", "packets"),
     *("timeouts", "retransmits", "spurious_retransmits", "marks", "cnps", "out_of_order", "path_changes", "cut_off"),
@@ -20,7 +20,7 @@ NEEDED = [
 
 # A best path is called slow if it takes this much longer than that of the middle flow of its step.
 SLOW = 1.5
-# A delay of less than a picosecond is none.
+# A delay of less than a picosecond does not count.
 LEAST_S = 1e-12
 
 
@@ -33,10 +33,10 @@ class Late:
         src: sending host.
         dst: receiving host.
         step: step of the round; 0 if that has one only.
-        after_s: when it started, from the start of the round.
+        after_s: its start, from the start of the round.
         time_s: its completion time; NaN if unfinished.
-        ideal_s: the least it could take.
-        reasons: what happened to it, in words, the gravest first; empty if nothing did but waiting in queues.
+        ideal_s: its least possible time.
+        reasons: the events that delayed it, in words, the gravest first; empty if it only waited in queues.
     """
 
     flow: int
@@ -50,7 +50,7 @@ class Late:
 
     @property
     def excess_s(self) -> float:
-        """How much longer than its ideal it took; infinite if it did not finish."""
+        """How much longer than its ideal a flow took; infinite if it did not finish."""
         return math.inf if math.isnan(self.time_s) else self.time_s - self.ideal_s
 
     def __str__(self) -> str:
@@ -60,11 +60,11 @@ class Late:
 
 @dataclass(frozen=True)
 class Straggler:
-    """Why a round ended when it did.
+    """The reason why a round ended when it did.
 
     Attributes:
         chain: the flows that waited for each other up to the end, in order; the last one is the straggler. Each but
-            the first started the instant the one before was through.
+            the first started the instant the previous one was done.
         cause: the flow of the chain that took the longest over its ideal.
     """
 
@@ -108,7 +108,7 @@ Columns = Mapping[str, Values]
 
 
 def straggler(flows: Columns, last: int, begin_s: float) -> Straggler:
-    """Why a round of these flows, which began at `begin_s`, ended with flow `last`."""
+    """Find why a round of these flows, which began at `begin_s`, ended with flow `last`."""
     chain = [int(np.flatnonzero(flows["flow"] == last)[0])]
     while (before := waited_for(flows, chain[-1])) is not None:
         chain.append(before)
@@ -117,7 +117,7 @@ def straggler(flows: Columns, last: int, begin_s: float) -> Straggler:
 
 
 def waited_for(flows: Columns, at: int) -> int | None:
-    """The flow of the step before that let this one start: received by its host, or sent and acknowledged."""
+    """The flow of the previous step that let this one start: received by its host, or sent and acknowledged."""
     step, host, start = (int(flows[name][at]) for name in ("step", "src", "start_ps"))
     if step < 2:
         return None
@@ -132,9 +132,9 @@ def waited_for(flows: Columns, at: int) -> int | None:
 
 
 def of_step(flows: Columns, step: int) -> slice:
-    """Where the flows of a step are."""
+    """The range of the flows of a step."""
     steps = flows["step"]
-    # Of the same type: another would have all steps converted.
+    # Of the same type: another type would convert all steps.
     first, last = np.searchsorted(steps, np.array([step, step + 1], dtype=steps.dtype))
     return slice(int(first), int(last))
 
@@ -156,7 +156,7 @@ def late(flows: Columns, at: int, begin_s: float) -> Late:
 
 
 def reasons(row: Mapping[str, int], usual_ps: int) -> list[str]:
-    """What happened to a flow, the gravest first; `usual_ps` is the ideal of the middle flow of its step."""
+    """The events that delayed a flow, the gravest first; `usual_ps` is the ideal of the median flow of its step."""
     found = []
     if row["cut_off"]:
         found.append("its hosts were cut off from each other")

@@ -1,8 +1,8 @@
-"""What a run comes to: flow completion times by size class, links, loads, overheads.
+"""The results of a run: flow completion times by size class, links, loads, overheads.
 
 Flows that had not finished when the run stopped are counted and left out of every mean and
 percentile; a class with unfinished flows therefore looks better than it is (survivor bias), and every
-table says so. UDP sources are no flows of any class.
+table says so. UDP sources do not belong to any class.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = [
 
 
 class TierUse(TypedDict):
-    """What the links of a tier came to."""
+    """The use of the links of a tier."""
 
     tier: str
     links: int
@@ -73,17 +73,17 @@ class Summary:
     Attributes:
         classes: one for each size class of metrics.size_classes, "all" last; over all traffic entries.
         packets: sums over flows.
-        facts: what happened besides: drops, timeouts, the hottest link.
-        entries: the same of each traffic entry, in order; empty where nothing is known of them.
+        facts: other events: drops, timeouts, the hottest link.
+        entries: the same for each traffic entry, in order; empty if unknown.
         overhead_bytes: bytes on the wire that carry no data, by kind, each counted once.
         created_bytes: all bytes that hosts and switches made.
         loads: offered load by definition, as fractions of capacity.
         overloaded: whether the worst cut is offered more than it can carry for long.
-        links: how busy the links were, by tier.
-        deadlock: links whose queues paused each other for ever, in order; empty if none did.
-        faults: what faults came to, in packets ("lost" on links, "unroutable" at switches) and unfinished flows
+        links: the use of the links, by tier.
+        deadlock: links whose queues paused each other indefinitely, in order; empty if none did.
+        faults: the effects of faults, in packets ("lost" on links, "unroutable" at switches) and unfinished flows
             ("cut_off" from each other, "out_of_time"); empty if nothing broke.
-        warnings: what may not be what was meant, or not mean what it seems.
+        warnings: settings that may be unintended, or results that may be misleading.
     """
 
     classes: list[ClassSummary]
@@ -111,7 +111,7 @@ class Summary:
         """The traffic entry of this name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such entry.
         """
         for found in self.entries:
             if found.name == name:
@@ -126,7 +126,7 @@ class Summary:
 
     @property
     def mixed(self) -> bool:
-        """Whether `classes` throw the flows of several entries together."""
+        """Whether `classes` mix the flows of several entries."""
         return len(self.asked) > 1
 
     def as_dict(self) -> dict[str, object]:
@@ -199,7 +199,7 @@ def summarise(
 
 
 def known_loads(loads: Loads) -> dict[str, float]:
-    """The loads by definition, without what is infinite."""
+    """The loads by definition, without infinite ones."""
     of = {
         "payload_of_nominal": loads["payload_of_nominal"],
         "wire_of_available": loads["wire_of_available"],
@@ -209,7 +209,7 @@ def known_loads(loads: Loads) -> dict[str, float]:
 
 
 def fault_counts(report: Report) -> dict[str, int]:
-    """Packets lost on links, packets no port was left for, and unfinished flows by reason; of a run with faults."""
+    """Packets lost on links, packets without a port to leave by, and unfinished flows by reason, with faults."""
     if "unfinished" not in report:
         return {}
     counters = report["counters"]
@@ -226,7 +226,7 @@ def fault_counts(report: Report) -> dict[str, int]:
 def link_tiers(links: Sequence[Link]) -> list[TierUse]:
     """Utilisation over the whole run, drops, losses, marks, pauses and trims of the links, by tier (leaf->spine, …).
 
-    Pauses count at the link whose sender was paused; `paused_s` adds up the seconds of all its data queues.
+    Pauses count at the link whose sender was paused; `paused_s` sums the seconds of all its data queues.
     Trims count at the port that cut a packet; of those, `headers_lost` had no room for the header either.
     """
     tiers: dict[str, list[Link]] = {}
@@ -261,7 +261,7 @@ def tier(link_name: str) -> str:
 
 
 def offered_on_the_wire(report: Report) -> float:
-    """Offered load in bytes on the wire over what the worst cut can carry; NaN where no load was asked for."""
+    """Offered load in bytes on the wire over the capacity of the worst cut; NaN if no load was requested."""
     loads = report["loads"]
     found = None if loads is None else loads["wire_of_available"]
     return math.nan if found is None else float(found)

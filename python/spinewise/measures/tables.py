@@ -28,7 +28,7 @@ ARROW_TYPES = {
     "bool": "bool_",
 }
 Values = npt.NDArray[Any]
-"""A column as numpy has it. What its values are depends on its name, which types cannot tell."""
+"""A column as a numpy array. The type of its values depends on its name, which types cannot express."""
 
 BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "f64": 8, "bool": 1}
 
@@ -82,7 +82,7 @@ def numbers(source: pa.Table, name: str) -> Values:
 
 
 def write(source: pa.Table, path: Path | BinaryIO) -> None:
-    """Write a table as Parquet; numbers go without a dictionary, which takes memory and makes their files larger."""
+    """Write a table as Parquet, with numbers not in a dictionary, which would take memory and enlarge their files."""
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 

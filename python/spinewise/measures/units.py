@@ -13,7 +13,7 @@ NOTHING = "–"
 SPANS = {"d": 86_400, "h": 3600, "min": 60, "s": 1}
 """Units of wall time, in seconds, the longest first."""
 SECONDS_ALONE = 120
-"""From this many seconds on, wall time is shown in minutes too."""
+"""The number of seconds from which wall time is also shown in minutes."""
 
 
 def time_unit(seconds: Iterable[float]) -> tuple[str, float]:
@@ -25,7 +25,7 @@ def time_unit(seconds: Iterable[float]) -> tuple[str, float]:
 
 
 def digits(value: float, significant: int = 4) -> str:
-    """`value` with about `significant` digits and no exponent; a dash when it is not a number."""
+    """`value` with about `significant` digits and no exponent; a dash if it is not a number."""
     if not math.isfinite(value):
         return NOTHING
     if value == 0.0:
@@ -68,7 +68,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Wall time in the form that options such as --budget take: 0.25s, 90s, 2min5s, 1h2min3s."""
+    """Wall time in the form for options such as --budget: 0.25s, 90s, 2min5s, 1h2min3s."""
     if not math.isfinite(seconds):
         return NOTHING
     if 0.0 < seconds < 1.0:
@@ -85,14 +85,14 @@ def clock(seconds: float) -> str:
 
 
 def parts(value: object) -> list[str]:
-    """The parts of a list or a table; nothing of anything else."""
+    """The parts of a list or a table; empty for anything else."""
     if isinstance(value, dict):
         return [f"{key} = {plain(item)}" for key, item in value.items()]
     return [plain(item) for item in value] if isinstance(value, list) else []
 
 
 def plain(value: object) -> str:
-    """A registry value as people write it."""
+    """A registry value in plain notation."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | dict):

@@ -1,7 +1,7 @@
-"""Completion times that leave no flow out: one that had not finished counts with the time that it had waited.
+"""Completion times that omit no flow: one that had not finished counts with the time that it had waited.
 
-That is less than it would have taken, so a percentile may be a bound, and says so. But whoever leaves flows behind
-never looks better for it, as with percentiles of the flows that finished.
+That is less than it would have taken, so a percentile may be a bound, and is marked so. But a scheme that leaves flows
+behind never benefits from that, as it would with percentiles of finished flows only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Tail:
     """A percentile of completion times.
 
     Attributes:
-        fct_s: in seconds; NaN of no flows.
+        fct_s: the time in seconds; NaN without flows.
         at_least: whether it is a lower bound: a flow that had not finished counts with no more than this.
     """
 
@@ -43,8 +43,8 @@ class Waits:
     """A completion time for each row of a flow table.
 
     Attributes:
-        fct_s: in seconds; of a flow that had not finished the time that it had waited, but no less than it takes alone.
-        done: which flows finished.
+        fct_s: in seconds; for an unfinished flow the time it had waited, but no less than it takes alone.
+        done: whether each flow finished.
     """
 
     fct_s: Floats
@@ -52,7 +52,7 @@ class Waits:
 
     @classmethod
     def of(cls, flows: pa.Table, stop_s: float) -> Waits:
-        """From a row per flow, those without an end having waited until `stop_s`."""
+        """Build from a row per flow; flows without an end have waited until `stop_s`."""
         done = numbers(flows, "finished").astype(bool)
         waited = stop_s - numbers(flows, "start_ps") / PS_PER_SECOND
         ideal = numbers(flows, "ideal_fct_ps") / PS_PER_SECOND
@@ -67,7 +67,7 @@ class Waits:
 def waited_until(spec: Spec, report: Report) -> float:
     """The instant, in seconds, until which flows without an end have waited.
 
-    A deadlock ends a run early, and nothing would have moved after it: they wait on until the time that the run was
+    A deadlock ends a run early, and nothing would have moved after it: they wait until the end that the run was
     given (`run.until_us`).
     """
     stop_s = float(report["stop_ps"]) / PS_PER_SECOND

@@ -1,4 +1,4 @@
-"""The code of a scheme written in Python: of a function its text or what it was compiled to, and all it refers to."""
+"""The code of a scheme written in Python: for a function its text or its compiled code, and all it refers to."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class Coded(ABC):
     """The part of a walk that follows functions, modules and their texts; see `spinewise.own.digest`.
 
     Attributes:
-        folder: of the file of the scheme; "" if it has none.
-        files: texts that the walk has come by, with their numbers.
+        folder: the folder of the scheme's file; "" if it has none.
+        files: texts that the walk has visited, with their numbers.
         looked: modules, and the names that were looked up in them.
     """
 
@@ -30,14 +30,14 @@ class Coded(ABC):
 
     @abstractmethod
     def say(self, *words: str | bytes | int) -> None:
-        """Adds words."""
+        """Add words."""
 
     @abstractmethod
     def value(self, value: object) -> None:
-        """Adds anything."""
+        """Add any value."""
 
     def function(self, of: FunctionType) -> None:
-        """A function: its code, what it has from those around it, and what its global names refer to."""
+        """Add a function: its code, the values it uses from those around it, and what its global names refer to."""
         names = of.__globals__
         if not texts.installed(names):
             self.code_of(of.__code__, names)
@@ -55,7 +55,7 @@ class Coded(ABC):
             self.names(of.__code__, names)
 
     def code_of(self, code: CodeType, names: Mapping[str, object]) -> None:
-        """The code of a function: the text and the place in it, where the text still says so."""
+        """Add the code of a function: the text and its place there, if the text still has it."""
         file = texts.file_of(names)
         if self.text(file, texts.package_of(names)) and file is not None:
             place = texts.compiled(texts.read(file)).get(code)
@@ -65,13 +65,13 @@ class Coded(ABC):
         self.code(code)
 
     def code(self, code: CodeType) -> None:
-        """Compiled code, without where it stood."""
+        """Add compiled code, without its place in a file."""
         self.say("code", code.co_qualname, code.co_code, code.co_exceptiontable, code.co_flags)
         self.say(code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)
         self.value((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_consts))
 
     def names(self, code: CodeType, names: Mapping[str, object]) -> None:
-        """What the global names in a code refer to, and of modules what the code may look up there."""
+        """Add the values of the global names in a code, and of modules what the code may look up there."""
         read, used, imported = names_of(code)
         for name in read:
             if name in names:
@@ -82,7 +82,7 @@ class Coded(ABC):
             self.text(file, package)
 
     def looked_up(self, module: object, used: frozenset[str]) -> None:
-        """The names of a module that a code uses."""
+        """Add the names of a module that a code uses."""
         if not isinstance(module, ModuleType) or texts.installed(vars(module)) or (id(module), used) in self.looked:
             return
         self.looked.add((id(module), used))
@@ -92,13 +92,13 @@ class Coded(ABC):
             self.looked_up(vars(module)[name], used)
 
     def module(self, of: ModuleType) -> None:
-        """A module: its text, if it is anybody's own."""
+        """Add a module: its text, if it is the user's own."""
         names = vars(of)
         if texts.installed(names) or not self.text(texts.file_of(names), texts.package_of(names)):
             self.say("module", of.__name__)
 
     def text(self, file: Path | None, package: str) -> bool:
-        """A text and those that it imports, transitively; False without one."""
+        """Add a text and those that it imports, transitively; return False without one."""
         if file is None:
             return False
         place = os.path.realpath(file)
@@ -117,7 +117,7 @@ class Coded(ABC):
 
 
 def names_around(of: type) -> Mapping[str, object]:
-    """The names of the module of a class: those that its methods read, for another module may have its name by now."""
+    """The module names of a class that its methods read; by now, another module may have the module's name."""
     for value in vars(of).values():
         inner = getattr(value, "__func__", value)
         if isinstance(inner, FunctionType) and inner.__module__ == of.__module__ and not written_by_dataclass(inner):
@@ -127,7 +127,7 @@ def names_around(of: type) -> Mapping[str, object]:
 
 
 def written_by_dataclass(value: object) -> bool:
-    """Is it a method that no text has?"""
+    """Whether a method has no text, because a dataclass made it."""
     inner = getattr(value, "__wrapped__", value)
     return isinstance(inner, FunctionType) and inner.__code__.co_filename in ("<string>", dataclasses.__file__)
 

@@ -1,4 +1,4 @@
-"""What the engine is told of a scheme written in Python, and which of them a spec names."""
+"""The description of a Python scheme for the engine, and the Python schemes that a spec names."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ ARGUMENTS = {
     "drained": ("cx", "flow", "port", "queue"),
     "layout": ("shape",),
 }
-"""What each method is called with, beside the object."""
+"""The arguments of each method, besides the object."""
 ALL_HOOKS = sorted({hook for hooks in HOOKS.values() for hook in hooks})
 SWITCH_TIERS = ("leaf", "aggregation", "spine")
 ROWS = ("Flow", "Peer", "Route", "Port", "Node")
 UNITS = ("flow", "flowlet", "flowcell", "packet")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
-# What was made of a class, by the class itself and what it was then.
+# What was made of a class, by the class itself and its state at that time.
 _MADE: dict[tuple[OwnClass, str], OwnScheme] = {}
 # By class: the schemes that specs may ask for, each with the digest of the class at that time (`digest.bound`).
 _GIVEN: dict[OwnClass, dict[tuple[str, str], str]] = {}
 
 
 def give(spec: Mapping[str, object], scheme: OwnClass) -> Spec:
-    """A copy of `spec` that runs this class. Its [scheme] table is kept where it names the same scheme."""
+    """A copy of `spec` that runs this class. Its [scheme] table is kept if it names the same scheme."""
     made = contract(scheme)
     table = spec.get("scheme")
     kept = dict(table) if isinstance(table, Mapping) and table.get("name", made.name) == made.name else {}
@@ -70,10 +70,10 @@ def with_scheme(spec: Mapping[str, object], scheme: str | OwnClass) -> Spec:
 
 
 def contract(scheme: OwnClass) -> OwnScheme:
-    """What the engine is told of a class.
+    """The description of a class for the engine.
 
     Raises:
-        SpecError: it is no scheme, or says of itself what cannot be.
+        SpecError: it is not a scheme, or describes itself wrongly.
     """
     site_of(scheme)
     source = source_of(scheme)
@@ -86,7 +86,7 @@ def contract(scheme: OwnClass) -> OwnScheme:
 
 
 def remember(scheme: OwnClass, made: OwnScheme, wanted: tuple[str, str]) -> None:
-    """Specs may ask for it; no longer for what the class was before an attribute of it was set anew."""
+    """Let specs request this class; requests for earlier attribute values no longer succeed."""
     now = bound(scheme)
     given = _GIVEN.setdefault(scheme, {})
     for earlier in [one for one, was in given.items() if was != now]:
@@ -98,7 +98,7 @@ def remember(scheme: OwnClass, made: OwnScheme, wanted: tuple[str, str]) -> None
 
 
 def class_of(spec: Spec) -> OwnClass | None:
-    """The class that a spec names by its code, as far as this process was given it."""
+    """The class that a spec names by its code, if this process was given it."""
     wanted = (str(spec.get("scheme", {}).get("name")), sha256_of(spec))
     return next((scheme for scheme, given in _GIVEN.items() if wanted in given), None)
 
@@ -109,12 +109,12 @@ def sha256_of(spec: Spec) -> str:
 
 
 def name_of(scheme: OwnClass) -> str:
-    """As specs name it."""
+    """The name of the scheme in specs."""
     return scheme.name or scheme.__name__
 
 
 def source_of(scheme: OwnClass) -> dict[str, str]:
-    """Where its code lies: class, file without folders, and the digest of all that decides what it does."""
+    """The location of a scheme's code: class, file without folders, and the digest of all that decides what it does."""
     try:
         file = Path(inspect.getsourcefile(scheme) or "")
     except (OSError, TypeError):
@@ -153,7 +153,7 @@ def facts_of(scheme: OwnClass) -> dict[str, object]:
 
 
 def check_params(scheme: OwnClass) -> None:
-    """Parameters must be such, and must not hide what the contract has."""
+    """Check that parameters are valid, and do not hide names of the contract."""
     for name, wrong in inspect.getmembers_static(scheme, lambda value: isinstance(value, Misfit)):
         raise refused(scheme, name, wrong.default, wrong.allowed, line=wrong.line)
     for name in scheme.params():
@@ -162,7 +162,7 @@ def check_params(scheme: OwnClass) -> None:
 
 
 def site_of(scheme: object) -> str:
-    """Where it sits, by its base class."""
+    """The site of a scheme, from its base class."""
     if not isinstance(scheme, type) or not issubclass(scheme, Scheme):
         what = getattr(scheme, "__name__", repr(scheme))
         raise SpecError("scheme", what, "a class derived from spinewise.HostScheme or spinewise.SwitchScheme")
@@ -193,7 +193,7 @@ def hooks_of(scheme: OwnClass, site: str) -> list[str]:
 
 
 def check_methods(scheme: OwnClass) -> None:
-    """Hooks and makers of rows must be callable, or None, which undoes what a base class has."""
+    """Check that hooks and makers of rows are callable, or None, which disables a base class's."""
     for name in (*ALL_HOOKS, "pick", "layout", *ROWS):
         value = getattr(scheme, name, None)
         needed = name in ("pick", "layout")
@@ -213,13 +213,13 @@ def check_methods(scheme: OwnClass) -> None:
 
 
 def check_arguments(scheme: OwnClass, name: str) -> None:
-    """A method must take what it is called with, and a maker of rows nothing."""
+    """Check that a method accepts its arguments, and a maker of rows none."""
     method, stored = getattr(scheme, name), inspect.getattr_static(scheme, name)
     try:
         takes = inspect.signature(method, follow_wrapped=False)
     except (TypeError, ValueError):  # written in C, without one
         return
-    # What is no method as it stands in the class is called without the object.
+    # An attribute that is not a method in the class is called without the object.
     bound = isinstance(stored, staticmethod | classmethod) or not hasattr(type(stored), "__get__")
     given = ARGUMENTS.get(name, ()) if name in ROWS or bound else ("self", *ARGUMENTS[name])
     try:
@@ -232,7 +232,7 @@ def check_arguments(scheme: OwnClass, name: str) -> None:
 
 
 def check_words(scheme: OwnClass) -> None:
-    """Names and words that tables print."""
+    """Check names and words that tables print."""
     check_types(scheme)
     name = name_of(scheme)
     if not _NAME.fullmatch(name):
@@ -244,7 +244,7 @@ def check_words(scheme: OwnClass) -> None:
 
 
 def check_types(scheme: OwnClass) -> None:
-    """Attributes that must be texts, truths and lists of texts."""
+    """Check attributes that must be texts, truth values and lists of texts."""
     for attribute in ("name", "source", "unit", "in_three_tiers"):
         if not isinstance(value := getattr(scheme, attribute), str):
             raise refused(scheme, attribute, value, "a text")
@@ -261,14 +261,14 @@ def check_types(scheme: OwnClass) -> None:
 
 
 def is_series(pair: object) -> bool:
-    """Can it be a series?"""
+    """Whether a pair can be a series."""
     return isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(word, str) for word in pair)
 
 
 def refused(
     scheme: OwnClass, attribute: str, value: object, allowed: str, *, hint: str | None = None, line: int | None = None
 ) -> SpecError:
-    """An attribute of a class that cannot be; without a line of its own that of the class."""
+    """The error about an invalid attribute of a class, at its line or that of the class."""
     file = start = None
     with suppress(OSError, TypeError):  # it was typed, or made by hand
         file = inspect.getsourcefile(scheme)

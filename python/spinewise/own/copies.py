@@ -1,4 +1,4 @@
-"""The text of schemes written in Python, kept beside what they gave."""
+"""The text of schemes written in Python, kept with their results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinewise.own.digest import Walk
 from spinewise.shapes import Spec
 
 FOLDER = "code"
-"""Where they are, below a folder of results: a folder for each scheme, by its name."""
+"""The folder of the copies, below a folder of results: a folder for each scheme, by its name."""
 
 
 def write_of(spec: Spec, folder: Path) -> None:
@@ -26,9 +26,9 @@ def write_of(spec: Spec, folder: Path) -> None:
 
 
 def files(scheme: OwnClass, sha256: str) -> dict[str, bytes]:
-    """The texts that decide what a class does, by their names from its folder; none if its digest is another by now.
+    """The texts that decide what a class does, by their names from its folder; empty if its digest has changed.
 
-    Of what was typed there is none.
+    Code typed interactively has none.
     """
     try:
         walk = Walk(scheme)
@@ -40,7 +40,7 @@ def files(scheme: OwnClass, sha256: str) -> dict[str, bytes]:
 
 
 def place_of(file: str, folder: str) -> str:
-    """Where a file is copied to: as it lies below the folder of the class, else with the packages that it is in."""
+    """The place of a file's copy: as below the folder of the class, else with the packages that it is in."""
     near = os.path.relpath(file, folder)
     if not near.startswith(os.pardir):
         return near

@@ -1,9 +1,9 @@
-"""Which code a scheme written in Python is: a digest over all that decides what it does.
+"""The identity of the code of a Python scheme: a digest over all that decides what it does.
 
-What counts: the text of its file and of the modules which that imports, as far as they are no part of Python or of
+What counts: the text of its file and of the modules which that imports, except those of Python or of
 installed packages; the values of its attributes and of the global names that its methods read; what methods have by
-default and from the functions around them. Of a function without a text, or with one that says something else by now,
-the compiled code counts. Nothing of it depends on where the files lie, or on the process.
+default and from the functions around them. For a function without a text, or whose text has changed since,
+the compiled code counts. The digest does not depend on where the files are, or on the process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from spinewise.own import texts
 from spinewise.own.code import Coded, names_around, written_by_dataclass
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
-# What Python itself notes down of a class: where it stands, what its text says, or what follows from the rest.
+# Python's own notes about a class: its place, its text, or what follows from the rest.
 NOTED = {
     "__module__", "__qualname__", "__dict__", "__weakref__", "__annotations__", "__annotate__", "__annotate_func__",
     "__annotations_cache__", "__static_attributes__", "__firstlineno__", "__dataclass_fields__",
@@ -39,17 +39,17 @@ NOTED = {
 
 
 def digest(scheme: type) -> str:
-    """SHA-256 (hex) of a class with all that decides what it does, the present values of its attributes included."""
+    """SHA-256 (hex) of a class with all that decides what it does, including the present values of its attributes."""
     return walked(Walk, scheme)
 
 
 def bound(scheme: type) -> str:
-    """The same without what lists, tables and other objects hold: a class that keeps notes keeps this."""
+    """The same without the contents of lists, tables and other objects: a class that keeps notes keeps this digest."""
     return walked(Bound, scheme)
 
 
 def walked(walk: type[Walk], scheme: type) -> str:
-    """What a walk comes to.
+    """The digest of a walk.
 
     Raises:
         SpecError: something in the class is nested deeper than can be followed.
@@ -65,11 +65,11 @@ class Walk(Coded):
     """A walk from a class to all that it refers to, each once, in an order that is always the same.
 
     Attributes:
-        whole: what the walk has come by.
+        whole: the hash of what the walk has visited.
     """
 
     def __init__(self, scheme: type) -> None:
-        """Walks at once."""
+        """Walk the class at once."""
         self.whole = hashlib.sha256()
         self.seen: dict[int, int] = {}
         self.kept: list[object] = []
@@ -83,18 +83,18 @@ class Walk(Coded):
         self.klass(scheme)
 
     def say(self, *words: str | bytes | int) -> None:
-        """Adds words, each with its length: no two lists of words are the same bytes."""
+        """Add words, each with its length, so that different lists of words have different bytes."""
         for word in words:
             raw = word if isinstance(word, bytes) else str(word).encode(errors="surrogatepass")
             self.whole.update(b"%d:" % len(raw) + raw)
 
     def enter(self, value: object) -> None:
-        """Gives what can be changed a number; it is kept, for its address must stay its own."""
+        """Number a mutable value, and keep it, so that its address stays unique."""
         self.seen[id(value)] = len(self.seen)
         self.kept.append(value)
 
     def value(self, value: object) -> None:
-        """Anything."""
+        """Add any value."""
         if type(value) in PLAIN:
             self.say(type(value).__name__, self.portable(value) if isinstance(value, str) else repr(value))
         elif type(value) is tuple:
@@ -110,7 +110,7 @@ class Walk(Coded):
             self.part(value)
 
     def part(self, value: object) -> None:
-        """What can refer to other things, once."""
+        """Add a value that can refer to others, once."""
         for row in self.rows():
             if type(value) in row.kinds or (not row.exact and isinstance(value, row.kinds)):
                 row.tell(self, value)
@@ -118,39 +118,39 @@ class Walk(Coded):
         self.other(value)
 
     def rows(self) -> Sequence[Row]:
-        """What is told in a way of its own."""
+        """The rows for values with a treatment of their own."""
         return (*PARTS, *HOLDERS)
 
     def accessor(self, value: property) -> None:
-        """A property, by its functions."""
+        """Add a property, by its functions."""
         self.each("property", (value.fget, value.fset, value.fdel))
 
     def unbound(self, value: staticmethod[..., object] | classmethod[object, ..., object]) -> None:
-        """A method without an object, by its function."""
+        """Add a method without an object, by its function."""
         self.each(type(value).__name__, (value.__func__,))
 
     def method(self, value: MethodType) -> None:
-        """A method of an object."""
+        """Add a method of an object."""
         self.each("method", (value.__self__, value.__func__))
 
     def slot(self, value: MemberDescriptorType | GetSetDescriptorType) -> None:
-        """A place in objects, by its name."""
+        """Add a slot of objects, by its name."""
         self.say("slot", value.__name__)
 
     def path(self, value: PurePath) -> None:
-        """The name of a file."""
+        """Add the name of a file."""
         self.say("path", self.portable(str(value)))
 
     def table(self, value: Mapping[object, object]) -> None:
-        """Keys with their values, in order."""
+        """Add keys with their values, in order."""
         self.each("table", value.items())
 
     def listed(self, value: Iterable[object]) -> None:
-        """Some values, in order."""
+        """Add some values, in order."""
         self.each("list", value)
 
     def other(self, value: object) -> None:
-        """Another object, as it would be copied; of one that cannot be, such as an open file, its class alone."""
+        """Add another object, as it would be copied; for one that cannot be, such as an open file, only its class."""
         self.say("object")
         self.value(type(value))
         try:
@@ -160,7 +160,7 @@ class Walk(Coded):
             return
         self.value(inner)
         if isinstance(parts, str):
-            # What is wrapped says all; its module has another name where it is run as a script.
+            # The wrapped object has everything; its module has another name if it is run as a script.
             self.say("named", parts, str(getattr(value, "__module__", "")) if inner is None else "")
             return
         made, args, *rest = parts
@@ -168,18 +168,18 @@ class Walk(Coded):
         self.each("made", (made, args, state, tuple(items or ()), tuple(pairs or ())))
 
     def each(self, what: str, values: Iterable[object]) -> None:
-        """Some values, in order."""
+        """Add the number of some values, and each in order."""
         held = list(values)
         self.say(what, len(held))
         for value in held:
             self.value(value)
 
     def unordered(self, values: Iterable[object]) -> None:
-        """The members of a set, by what each comes to: their order is one of addresses."""
+        """Add the members of a set, sorted by their digests, as their order depends on addresses."""
         self.say("set", *sorted(self.child(value) for value in values))
 
     def child(self, value: object) -> bytes:
-        """What a value comes to, told by a walk that knows what this one does, and tells it nothing."""
+        """The digest of a value, by a walk that knows what this one does, and leaves this one unchanged."""
         walk = copy(self)
         walk.whole, walk.seen, walk.files = hashlib.sha256(), dict(self.seen), dict(self.files)
         walk.looked = set(self.looked)
@@ -187,7 +187,7 @@ class Walk(Coded):
         return walk.whole.digest()
 
     def portable(self, text: str) -> str:
-        """A text as it is the same on all machines: an absolute path near the scheme is written from its folder."""
+        """A text in a form that is the same on all machines: an absolute path near the scheme becomes relative."""
         if not self.folder or not os.path.isabs(text) or text in self.first:
             return text
         path, here = os.path.realpath(text), self.folder
@@ -195,8 +195,8 @@ class Walk(Coded):
         return f"./{os.path.relpath(path, here)}" if related else text
 
     def klass(self, of: type) -> None:
-        """A class: its bases, and its attributes with their values."""
-        # The class that the walk began with is nobody else's, whatever it says.
+        """Add a class: its bases, and its attributes with their values."""
+        # The class with which the walk began always belongs to the user, whatever its module claims.
         if len(self.kept) > 1 and texts.installed_class(of):
             self.say("installed", of.__module__, of.__qualname__)
             return
@@ -214,24 +214,24 @@ class Walk(Coded):
 
 
 class Bound(Walk):
-    """A walk that leaves out what can be filled as it runs."""
+    """A walk that leaves out containers that may be filled as it runs."""
 
     def rows(self) -> Sequence[Row]:
-        """What is told in a way of its own."""
+        """The rows for values with a treatment of their own."""
         return PARTS
 
     def other(self, value: object) -> None:
-        """An object, by its class."""
+        """Add an object, by its class."""
         self.say("object", type(value).__qualname__)
 
 
 class Row(NamedTuple):
-    """How values are told.
+    """The treatment of values of some classes.
 
     Attributes:
-        kinds: of which classes.
-        tell: tells one to a walk.
-        exact: whether values of classes derived from these are told otherwise.
+        kinds: the classes.
+        tell: adds such a value to a walk.
+        exact: whether values of derived classes are treated differently.
     """
 
     kinds: tuple[type, ...]
@@ -249,11 +249,11 @@ PARTS = (
     Row((MemberDescriptorType, GetSetDescriptorType), Walk.slot),
     Row((PurePath,), Walk.path),
 )
-"""What says what it is, in the order in which it is looked for."""
+"""The treatments of values with an identity of their own, in order of precedence."""
 HOLDERS = (
     Row((MappingProxyType,), Walk.table),
     Row((dict,), Walk.table, exact=True),
     Row((list,), Walk.listed, exact=True),
     Row((set,), Walk.unordered, exact=True),
 )
-"""What holds other things, which may become more or fewer."""
+"""The treatments of containers, whose number of items may change."""

@@ -1,4 +1,4 @@
-"""What a scheme written in Python holds outside its rows, which each run is to leave as it was."""
+"""The state of a Python scheme outside its rows, which each run must leave unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spinewise.own.scheme import Scheme
 from spinewise.shapes import Spec
 
 MOST = 10_000
-"""Of a value with more items, or bytes, only their number is compared: this is done for every run."""
+"""The number of items or bytes above which only the number is compared: this is done for every run."""
 
 
 @dataclass(frozen=True)
@@ -29,35 +29,35 @@ class Held:
     values: Mapping[str, bytes]
 
     def changed(self) -> str:
-        """What is not as it was, with the verb; empty if all is."""
+        """The changed names, with the verb; empty if nothing changed."""
         now = values(self.scheme)
         names = [name for name in {**self.values, **now} if now.get(name) != self.values.get(name)]
         return f"{' and '.join(names)} differ{'s' * (len(names) == 1)}" if names else ""
 
 
 def before(resolved: Spec) -> Held | None:
-    """What the scheme of a spec holds before a run; None of one that is not written in Python."""
+    """The state of a spec's scheme before a run; None if it is not written in Python."""
     scheme = class_of(resolved)
     return None if scheme is None else Held(scheme, values(scheme))
 
 
 class Value(Walk):
-    """A walk to a value that a class refers to, and not to the class."""
+    """A walk to a value that a class refers to, but not to the class."""
 
     def klass(self, of: type) -> None:
-        """A class that the value refers to."""
+        """Add a class that the value refers to."""
         if len(self.kept) > 1:
             super().klass(of)
 
 
 def values(scheme: OwnClass) -> dict[str, bytes]:
-    """Digests of what a class holds, by name."""
+    """Digests of the values that a class holds, by name."""
     walk = Value(scheme)
     return {name: glimpse(walk, value) for name, value in named(scheme)}
 
 
 def glimpse(walk: Walk, value: object) -> bytes:
-    """The digest of a value; of a large one its size alone, and of one nested too deeply to be followed nothing."""
+    """The digest of a value; for a large one only its size, and empty for one nested too deeply."""
     size = getattr(value, "nbytes", None)
     if not isinstance(size, int):
         size = len(value) if isinstance(value, Sized) else 0
@@ -70,7 +70,7 @@ def glimpse(walk: Walk, value: object) -> bytes:
 
 
 def named(scheme: OwnClass) -> Iterator[tuple[str, object]]:
-    """Attributes of a class and its bases, and the global values that their methods use; code is left out."""
+    """Attributes of a class and its bases, and the global values that their methods use, except code."""
     seen: set[str] = set()
     for base in scheme.__mro__:
         if base in Scheme.__mro__:
@@ -86,6 +86,6 @@ def named(scheme: OwnClass) -> Iterator[tuple[str, object]]:
 
 
 def holds(value: object) -> bool:
-    """Whether it is a value, and no code and nothing of Spinewise's own."""
+    """Whether it is a value, neither code nor part of Spinewise."""
     code = (type, FunctionType, ModuleType, property, staticmethod, classmethod)
     return not isinstance(value, code) and not type(value).__module__.startswith("spinewise.")

@@ -1,4 +1,4 @@
-"""A scheme of one's own from a file: ``mine.py:MyScheme``."""
+"""Load a user-defined scheme from a file: ``mine.py:MyScheme``."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _FOLDERS: set[Path] = set()
 
 
 def load_schemes(texts: Iterable[str]) -> list[OwnClass]:
-    """Several, as ``--scheme-file`` may be repeated; see `load_scheme`."""
+    """Load several schemes, as ``--scheme-file`` may be repeated; see `load_scheme`."""
     return [load_scheme(text) for text in texts]
 
 
 def load_scheme(text: str) -> OwnClass:
-    """The class that ``FILE.py:CLASS`` names; with one scheme in the file, ``FILE.py`` will do.
+    """Load the class that ``FILE.py:CLASS`` names; with one scheme in the file, ``FILE.py`` suffices.
 
-    The file is run as `python FILE.py` would: modules and packages beside it can be imported.
+    The file is run as with `python FILE.py`: modules and packages beside it can be imported.
 
     Raises:
-        SpecError: there is no such file or class, it does not run, or it is no scheme.
+        SpecError: there is no such file or class, it does not run, or it is not a scheme.
     """
     name, _, wanted = text.rpartition(":") if ".py:" in text else (text, "", "")
     path = Path(name)
@@ -67,14 +67,14 @@ def load_scheme(text: str) -> OwnClass:
 
 
 def place_of(error: Exception, path: Path) -> tuple[str, int | None]:
-    """Where in a file an exception comes from: the file, and the line of it if there is one."""
+    """The origin of an exception: the file, and the line if there is one."""
     lines = [one.lineno for one in extract_tb(error.__traceback__) if one.filename == str(path.resolve())]
     return str(path), lines[-1] if lines else None
 
 
 @contextmanager
 def importable(folder: Path) -> Iterator[None]:
-    """Imports look into a folder: first as long as this lasts, and last from then on, for what hooks import."""
+    """Let imports search a folder: first during the block, and last after it, for imports by hooks."""
     place = str(folder)
     forget_namesakes(folder)
     _FOLDERS.add(folder)
@@ -88,7 +88,7 @@ def importable(folder: Path) -> Iterator[None]:
 
 
 def forget_namesakes(folder: Path) -> None:
-    """Modules that lay beside another scheme, where this folder has one of the same name: they are not meant."""
+    """Forget modules from another scheme's folder, if this folder has one of the same name: they are not meant."""
     names = {file.stem for file in folder.glob("*.py")} | {file.parent.name for file in folder.glob("*/__init__.py")}
     for name in names & sys.modules.keys():
         file = getattr(sys.modules[name], "__file__", None)

@@ -12,14 +12,14 @@ Kind = Literal["number", "whole", "flag", "word"]
 
 @dataclass(frozen=True)
 class Param:
-    """A parameter, as it stands in the class; in an object it is its value.
+    """A parameter in a class; in an object it is its value.
 
     Attributes:
         kind: number, whole, flag or word.
-        default: its value unless the spec says otherwise.
-        least: of a number.
-        most: of a number.
-        words: what a word may be.
+        default: its value unless the spec sets it.
+        least: the lower bound of a number.
+        most: the upper bound of a number.
+        words: the allowed words.
         doc: what it means, unit included.
     """
 
@@ -31,7 +31,7 @@ class Param:
     doc: str = ""
 
     def describe(self, name: str) -> dict[str, object]:
-        """As the engine reads it."""
+        """The parameter in the engine's form."""
         return {
             "name": name,
             "doc": self.doc,
@@ -45,12 +45,12 @@ class Param:
 
 @dataclass(frozen=True)
 class Misfit:
-    """A parameter that cannot be. Whoever looks at its class knows its name, and refuses it with that.
+    """An invalid parameter. Code that inspects its class knows its name, and refuses it by that.
 
     Attributes:
-        default: what was given.
+        default: the value given.
         allowed: what would be right.
-        line: of the file where it stands, from 1; None if that is not known.
+        line: the line in its file, from 1; None if unknown.
     """
 
     default: object
@@ -58,18 +58,18 @@ class Misfit:
     line: int | None
 
 
-# The functions say that they return what an object of the class has there: its value.
+# The functions declare the type that an object of the class has there: that of its value.
 
 
 def number(default: float, least: float, most: float, doc: str = "") -> float:
-    """A parameter that is a number in a closed range; a class that declares it otherwise is refused."""
+    """A parameter that is a number in a closed range; an invalid declaration is refused."""
     if not in_range(default, least, most):
         return misfit(default, f"a number in a finite range that has it, not {least} to {most}")  # type: ignore[return-value]
     return Param("number", float(default), float(least), float(most), doc=doc)  # type: ignore[return-value]
 
 
 def whole(default: int, least: int, most: int, doc: str = "") -> int:
-    """A parameter that is a whole number in a closed range; a class that declares it otherwise is refused."""
+    """A parameter that is a whole number in a closed range; an invalid declaration is refused."""
     if not in_range(default, least, most) or int(default) != default:
         return misfit(default, f"a whole number in a finite range that has it, not {least} to {most}")  # type: ignore[return-value]
     return Param("whole", int(default), float(least), float(most), doc=doc)  # type: ignore[return-value]
@@ -81,7 +81,7 @@ def flag(default: bool, doc: str = "") -> bool:
 
 
 def word(default: str, words: tuple[str, ...], doc: str = "") -> str:
-    """A parameter that is one of a few words; a class that declares it otherwise is refused."""
+    """A parameter that is one of a few words; an invalid declaration is refused."""
     if not isinstance(words, tuple | list) or not all(isinstance(one, str) for one in words):
         return misfit(default, f'one of a tuple of texts, such as ("one", "two"), not {words!r}')  # type: ignore[return-value]
     if default not in words:
@@ -90,14 +90,14 @@ def word(default: str, words: tuple[str, ...], doc: str = "") -> str:
 
 
 def in_range(default: object, least: object, most: object) -> bool:
-    """Is it a number in a finite range?"""
+    """Whether a value is a number in a finite range."""
     if not (isinstance(default, int | float) and isinstance(least, int | float) and isinstance(most, int | float)):
         return False
     return math.isfinite(least) and math.isfinite(most) and least <= default <= most
 
 
 def misfit(default: object, allowed: str) -> Misfit:
-    """A parameter that cannot be, with the line of whoever declares it."""
+    """An invalid parameter, with the line of its declaration."""
     here = inspect.currentframe()
     declared = here.f_back.f_back if here is not None and here.f_back is not None else None
     return Misfit(default, allowed, declared.f_lineno if declared is not None else None)

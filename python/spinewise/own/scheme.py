@@ -1,6 +1,6 @@
-"""What a scheme written in Python derives from: `HostScheme` or `SwitchScheme`.
+"""The base classes of a scheme written in Python: `HostScheme` or `SwitchScheme`.
 
-The contract is that of `crates/policy`: a class says what it is, which rows it wants to be lent, and how it picks.
+The contract is that of `crates/policy`: a class declares what it is, which rows it needs, and how it picks.
 Its object holds parameters and nothing else; state is in rows. Times are whole picoseconds.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spinewise._core import Cx, Header, Packet
 
 ANY = 65_535
-"""A way: "no choice of mine"; the fabric's own scheme decides."""
+"""A way that leaves the choice to the fabric's own scheme."""
 
 
 LEAST_TICK = 1_000
@@ -32,14 +32,14 @@ def us(microseconds: float) -> int:
 
 @dataclass(frozen=True)
 class Shape:
-    """A place that a seat is made for.
+    """A place in the network for which a scheme is set up.
 
     Attributes:
         tier: "host", "leaf", "aggregation" or "spine".
         hosts: hosts in the network.
         leaves: leaves in the network.
         ports: ports of this device.
-        ways: rows that there are for ways to each peer.
+        ways: the number of rows for ways to each peer.
     """
 
     tier: str
@@ -51,22 +51,22 @@ class Shape:
 
 @dataclass(frozen=True)
 class Layout:
-    """What a seat needs; the defaults are those of the contract.
+    """The needs of a scheme at a device; the defaults are those of the contract.
 
     Attributes:
-        peers: whom `Peer` and `Route` rows are kept for: "hosts", "leaves", or None for nobody.
-        all_peers: the rows of all peers are there from the beginning.
-        slots: rows per peer where they are not for ways; 0: one per way.
+        peers: the peers for which `Peer` and `Route` rows are kept: "hosts", "leaves", or None.
+        all_peers: the rows of all peers exist from the beginning.
+        slots: rows per peer if they are not for ways; 0: one per way.
         flow_idle: a `Flow` row idle for longer (ps) is forgotten; None: never.
-        tick: period of `tick`, ps, 1 ns at least; 0: never; None: never, and an error of a class with a method `tick`
+        tick: period of `tick`, ps, 1 ns at least; 0: never; None: never, and an error for a class with a method `tick`
             if all its seats say so.
         random_phase: the first tick comes after a random part of the period.
-        actions: most things that one hook asks for.
-        bytes: most bytes of message bodies of one hook.
+        actions: the most requests of one hook.
+        bytes: the most bytes of message bodies of one hook.
         queues: held queues per port.
         free_queues: ask the oracle of `cx.view.free_queues`.
-        path_rates: ask to be told the rate of each path.
-        components: ask to be told which paths are alike.
+        path_rates: ask for the rate of each path.
+        components: ask which paths are alike.
         picks_acks: at hosts, `pick` is called for acknowledgements too.
         draws_tags: at hosts, tags are flow labels or source ports, for switches to hash.
     """
@@ -87,7 +87,7 @@ class Layout:
     draws_tags: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what no layout can be."""
+        """Refuse an invalid layout."""
         if self.peers not in (None, "hosts", "leaves"):
             raise ValueError(f'Layout.peers = {self.peers!r}: allowed is None, "hosts" or "leaves"')
         most = {
@@ -108,14 +108,14 @@ class Layout:
 
 
 Row: TypeAlias = Any
-"""A row: whatever the class of a scheme makes."""
+"""A row: any object that the class of a scheme makes."""
 
 Address: TypeAlias = tuple[str, *tuple[int, ...]]
-"""Where a message goes, or which timer: a word and numbers."""
+"""The address of a message, or the key of a timer: a word and numbers."""
 
 
 class To:
-    """Where a message goes, or a probe.
+    """The destinations of messages and probes.
 
     Messages go to others who run this scheme, hosts to hosts and switches to switches; probes to one host or leaf.
 
@@ -149,49 +149,49 @@ class To:
 
 
 class Key:
-    """Which timer, each with a number of its own from 0 to 255.
+    """The keys of timers, each with a number from 0 to 255.
 
-    The hook `timer` gets what was made here, a tuple: ``key == sw.Key.node(1)`` asks for one, and
+    The hook `timer` gets such a key, a tuple: ``key == sw.Key.node(1)`` compares it, and
     ``_, peer, way, number = key`` takes that of a route apart.
     """
 
     @staticmethod
     def flow(flow: int, number: int = 0) -> Address:
-        """Of a flow; keeps its row."""
+        """The key of a flow's timer; keeps the flow's row."""
         return ("flow", flow, number)
 
     @staticmethod
     def route(peer: int, way: int, number: int = 0) -> Address:
-        """Of a way to a peer, by the peer's id."""
+        """The key of a timer for a way to a peer, by the peer's id."""
         return ("route", peer, way, number)
 
     @staticmethod
     def node(number: int = 0) -> Address:
-        """Of this device."""
+        """The key of a timer of this device."""
         return ("node", number)
 
 
 class Scheme:
-    """What `HostScheme` and `SwitchScheme` share; derive from one of those.
+    """The common base of `HostScheme` and `SwitchScheme`; derive from one of those.
 
     Class attributes say what the scheme is; all have defaults. `name`, `header`, `losses` and the makers of rows decide
     what happens in a run, and `series` is what ``cx.out.record`` fills. The others are words for people.
 
     Attributes:
-        name: as specs name it, and as its random streams are named [the name of the class].
-        source: where it was published ["own"].
-        unit: what moves as one: "flow", "flowlet", "flowcell" or "packet" ["packet"].
-        tiers: at which tiers of switches it decides, such as ``("leaf",)``; `pick` is called at every switch that has a
+        name: its name in specs and of its random streams [the name of the class].
+        source: its publication ["own"].
+        unit: the unit that moves as one: "flow", "flowlet", "flowcell" or "packet" ["packet"].
+        tiers: the switch tiers at which it decides, such as ``("leaf",)``; `pick` is called at every switch that has a
             choice all the same [all].
-        told: what an operator or a controller must tell it to work as published, each in words, such as
+        told: what an operator or a controller must configure for it to work as published, each in words, such as
             ``("the rates of links",)`` [nothing].
         series: its own time series, as pairs of name and meaning, such as ``(("rtt", "round trip, us"),)``;
             ``cx.out.record(0, value)`` adds to the first, which results call ``NAME.rtt`` [none].
-        header: it writes the in-band header, ``header.data``, whose bytes packets pay for on the wire; without it none
+        header: it writes the in-band header, ``header.data``, whose bytes packets carry on the wire; without it none
             can be written [False].
         losses: at hosts, `feedback` is called for retransmissions and timeouts too [False].
-        in_three_tiers: what it does in fabrics of three tiers, such as fat-trees, in words [that every switch with a
-            choice decides independently; of hosts, that a tag names a whole path].
+        in_three_tiers: its behaviour in fabrics of three tiers, such as fat-trees, in words [that every switch with a
+            choice decides independently; for hosts, that a tag names a whole path].
         Flow: makes the row of a flow and direction, which hooks get as `flow`, without arguments [no rows].
         Peer: makes ``cx.peer``, the row of a host or leaf, by ``Layout(peers=…)`` [no rows].
         Route: makes ``cx.route(way)``, the row of a way to a peer, which wants ``Layout(peers=…)`` too [no rows].
@@ -217,12 +217,12 @@ class Scheme:
     _frozen = False
 
     def layout(self, shape: Shape) -> Layout:
-        """What a seat at this place needs."""
+        """The needs of the scheme at this place."""
         del shape
         return Layout()
 
     def pick(self, cx: Cx, flow: Row, packet: Packet, header: Header) -> int | None:
-        """The way of a packet that is about to leave this place.
+        """Choose the way of a packet that is about to leave this place.
 
         At a switch a place in ``cx.view.candidates``; at a host the path tag of the packet, or None to
         leave it to the fabric. A tag is the number of a path, below ``cx.view.ways_to_host(packet.dst)``; where
@@ -240,7 +240,7 @@ class Scheme:
 
     @classmethod
     def _made(cls, values: dict[str, object]) -> Self:
-        """An object with these parameters; nothing can be set on it afterwards."""
+        """An object with these parameters, on which nothing can be set afterwards."""
         made = cls.__new__(cls)
         for name, value in values.items():
             object.__setattr__(made, name, value)
@@ -249,7 +249,7 @@ class Scheme:
         return made
 
     def _layout(self, tier: str, hosts: int, leaves: int, ports: int, ways: int) -> Layout:
-        """`layout`, as the engine asks for it."""
+        """`layout`, as called by the engine."""
         layout = self.layout(Shape(tier, hosts, leaves, ports, ways))
         if not isinstance(layout, Layout):
             raise TypeError(f"layout returned {layout!r}: allowed is a spinewise.Layout")

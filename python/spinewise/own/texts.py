@@ -1,4 +1,4 @@
-"""Whose code something is, and the texts behind it: files that are no part of Python, of packages."""
+"""The owner of some code, and the texts behind it: files that do not belong to Python or to installed packages."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ PACKAGES = {"site-packages", "dist-packages"}
 
 
 def installed_file(file: str) -> bool:
-    """Does it belong to Python, to an installed package or to Spinewise?"""
+    """Whether a file belongs to Python, to an installed package or to Spinewise."""
     path = os.path.realpath(file)
     below = any(path.startswith(place + os.sep) for place in (PACKAGE, *PYTHON))
     return below or not PACKAGES.isdisjoint(Path(path).parts)
 
 
 def installed(names: Mapping[str, object]) -> bool:
-    """The same of a module, by its names."""
+    """Whether a module belongs to these, by its names."""
     file, name = names.get("__file__"), names.get("__name__")
     if isinstance(file, str):
         return installed_file(file)
@@ -33,7 +33,7 @@ def installed(names: Mapping[str, object]) -> bool:
 
 
 def installed_class(of: type) -> bool:
-    """The same of a class: that module must have it under its name, for a class made by hand may bear any."""
+    """Whether a class belongs to these: the module must have it under its name, as hand-made classes may have any."""
     module: object = sys.modules.get(of.__module__)
     if not isinstance(module, ModuleType) or not installed(vars(module)):
         return False
@@ -43,26 +43,26 @@ def installed_class(of: type) -> bool:
 
 
 def file_of(names: Mapping[str, object]) -> Path | None:
-    """The file of a module, by its names; None of what was typed."""
+    """The file of a module, by its names; None for typed code."""
     file = names.get("__file__")
     return Path(file) if isinstance(file, str) and os.path.isfile(file) else None
 
 
 def package_of(names: Mapping[str, object]) -> str:
-    """The package whose modules a module imports by dots."""
+    """The package to which a module's relative imports refer."""
     package = names.get("__package__")
     return package if isinstance(package, str) else ""
 
 
 def read(file: Path) -> bytes:
-    """A text, with lines that end in the same way everywhere."""
+    """Read a text, with the same line endings everywhere."""
     content = file.read_bytes()
     return content.replace(b"\r\n", b"\n") if file.suffix == ".py" else content
 
 
 @lru_cache(maxsize=256)
 def compiled(text: bytes) -> dict[CodeType, str]:
-    """Every function of a text, and where it stands there."""
+    """Every function of a text, and its place there."""
     try:
         waiting = [compile(text, "(text)", "exec", dont_inherit=True)]
     except (SyntaxError, ValueError):
@@ -80,7 +80,7 @@ def compiled(text: bytes) -> dict[CodeType, str]:
 
 @lru_cache(maxsize=256)
 def imports(text: bytes, package: str) -> tuple[str, ...]:
-    """Names of the modules that a text imports, wherever in it; some may be no modules."""
+    """Names of the modules that a text imports, anywhere in it; some may not be modules."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -92,7 +92,7 @@ def imports(text: bytes, package: str) -> tuple[str, ...]:
 
 
 def imported(tree: ast.AST, module: str) -> Iterator[str]:
-    """Names that a module imports: of each `from a import b` both `a` and `a.b`, for `b` may be a module."""
+    """Names that a module imports: for each `from a import b` both `a` and `a.b`, as `b` may be a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -129,6 +129,6 @@ def found(name: str) -> Path | None:
         return None
     try:
         spec = importlib.util.find_spec(name)
-    except Exception:  # what runs there is the package around it, which may fail in any way
+    except Exception:  # this runs the package around it, which may fail in any way
         return None
     return file_of({"__file__": spec.origin}) if spec is not None else None

@@ -2,13 +2,13 @@
 
 | module | what it does |
 |---|---|
-| `model` | what a page holds: parts, sections, tables, charts, replays, flows, steps |
+| `model` | the contents of a page: parts, sections, tables, charts, replays, flows, steps |
 | `packed` | arrays of numbers in one compressed block, with references into it |
 | `charts` | panels of figures as charts of a page |
-| `source` | what RESULTS are: which kind of folder, and the part of the page it becomes |
+| `source` | the kinds of RESULTS, and the part of the page for each |
 | `of_run`, `of_comparison`, `of_claims`, `of_study` | the parts, one module a kind |
 | `study_charts` | charts of a study |
-| `again` | runs made once more, with samples of links and the choices of the slowest flows |
+| `again` | repeated runs, with samples of links and the choices of the slowest flows |
 | `replay` | links over time, to be played |
 | `flows` | the paths of traced flows, and why each took so long |
 | `rounds` | collective operations as steps |

@@ -1,7 +1,7 @@
-"""Runs made once more, with samples of every link and the choices of the slowest flows.
+"""Repeated runs, with samples of every link and the choices of the slowest flows.
 
-A run is the same however often it is made, and samples and traces change nothing in it. That it came out alike is
-checked all the same, flow by flow.
+A run is the same however often it is made, and samples and traces change nothing in it. That the repetition agrees is
+checked nevertheless, flow by flow.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from spinewise.runs.otherwise import why_otherwise
 from spinewise.runs.result import Result, refuse_linux
 
 FRAMES = 240
-"""Frames of a replay, about."""
+"""The approximate number of frames of a replay."""
 MOST_ROWS = 5_000
-"""Intervals of a whole run at most: what lasts long after its flows is sampled more coarsely."""
+"""The most intervals of a whole run: a run that lasts long after its flows is sampled more coarsely."""
 FLOWS_A_CLASS, MOST_FLOWS = 2, 10
 """Flows traced of each size class of each traffic entry, and in all."""
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 TAIL = 1.2
-"""A replay lasts this many times as long as 99 in 100 flows take."""
+"""The length of a replay, as a multiple of the time of 99 in 100 flows."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class Sampled:
     """A run with samples of its links.
 
     Attributes:
-        label: what to call it.
-        result: with series, and a trace where its scheme chooses.
-        interval_us: between samples.
+        label: its name.
+        result: the result with series, and a trace if its scheme chooses.
+        interval_us: the time between samples.
         until_us: when a replay of it ends.
-        notes: what was made again, and what could not be shown.
+        notes: what was repeated, and what could not be shown.
     """
 
     label: str
@@ -64,17 +64,17 @@ def kept(result: Result, label: str) -> Sampled | None:
 
 
 def sampled(result: Result, label: str, flows: list[int], interval_us: float, progress: ProgressHook | None) -> Sampled:
-    """A run once more, with every link sampled and these flows traced.
+    """Repeat a run, with every link sampled and these flows traced.
 
     Raises:
-        SpecError: it cannot be made, or does not come out as it did.
+        SpecError: it cannot be repeated, or does not come out the same.
     """
     refuse_linux(result, "RESULTS", label)
     metrics = result.spec["metrics"] | {"series_interval_us": interval_us, "series_links": "all"}
     spec = {**result.spec, "metrics": metrics}
     notes = []
     there = set(numbers(result.flows, "flow").tolist())
-    # The slowest flows of all runs beside each other: not every run may have them.
+    # The slowest flows of all runs together: not every run may have them.
     wanted = [flow for flow in flows if flow in there]
     try:
         again = api.run(spec, trace=wanted or None, progress=progress)
@@ -105,7 +105,7 @@ def alike(one: Result, two: Result) -> bool:
 
 
 def until_us(result: Result) -> float:
-    """When 99 in 100 flows have arrived, and a little later; the end of the run where it keeps no flows."""
+    """When 99 in 100 flows have arrived, and a little later; the end of the run if it keeps no flows."""
     stop = result.report["stop_ps"] / 1e6
     if not result.flows.num_rows:
         return stop
@@ -128,7 +128,7 @@ def rounded(value: float) -> float:
 
 
 def slowest(result: Result) -> list[int]:
-    """Of each size class of each traffic entry the flows with the greatest slowdown, of those between racks.
+    """The flows with the greatest slowdown of each size class of each traffic entry, among those between racks.
 
     Flows that did not finish come first.
     """

@@ -31,7 +31,7 @@ DIGITS = 6
 
 
 def rounded(values: Sequence[float]) -> tuple[float, ...]:
-    """Values as a chart has them."""
+    """Values rounded for a chart."""
     return tuple(float(f"{value:.{DIGITS}g}") for value in values)
 
 
@@ -99,7 +99,7 @@ def of_bars(panel: bars.Panel, looks: Looks, scale: Scale = "linear") -> Chart:
 
 
 def spreads(rows: spread.Rows, looks: Looks) -> list[Chart]:
-    """Of each row the distributions of completion time and of slowdown."""
+    """The distributions of completion time and of slowdown, for each row."""
     made = []
     for title, curves in rows.items():
         known = {label: over_seeds(found, "fct_s") for label, found in curves.items()}
@@ -120,7 +120,7 @@ def line(label: str, looks: Looks, values: npt.NDArray[np.float64]) -> Curve:
 
 
 def sizes(rows: spread.Rows, looks: Looks) -> list[Chart]:
-    """Of each row the median and the 99th percentile of the slowdown against flow size, where there are sizes."""
+    """The median and the 99th percentile of the slowdown against flow size, for each row that has sizes."""
     made = []
     for title, curves in rows.items():
         if spread.sizes_of(curves) < spread.FEWEST_SIZES:

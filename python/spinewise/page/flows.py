@@ -1,4 +1,4 @@
-"""The paths of traced flows over time, what they met, and why each took so long."""
+"""The paths of traced flows over time, their waits, and the reasons for delays."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from spinewise.runs.result import Result
 from spinewise.show.style import COLOURS
 
 MOST_PACKETS = 2_000
-"""Packets shown of a flow: all that moved or were sent again, and of the others as many as fit."""
+"""The most packets shown of a flow: all that moved or were sent again, and as many others as fit."""
 MOST_LINES = 6
-"""Links whose queues are drawn."""
+"""The number of links whose queues are drawn."""
 MOST_POINTS = 400
-"""Points of such a line."""
+"""The number of points of such a line."""
 MOST_LOST = 4
-"""Places at which it lost packets that are told."""
+"""The number of places with lost packets that are listed."""
 NOTABLE = 0.02
-"""A share of packets that is worth a word."""
+"""The share of packets that is worth mentioning."""
 
 
 def path(result: Result, flow: int, track: int, places: dict[str, int], block: Block, *, run: str = "") -> Path:
-    """A flow of a run: its facts and reasons, and, if it was traced, its packets; `run` where no other has it."""
+    """A flow of a run: its facts and reasons, and, if traced, its packets; `run` if no other run has it."""
     facts = flow_facts(result, flow)
     title = titled(flow, facts)
     if flow not in result.report.get("traced_flows", ()) or result.trace is None:
@@ -71,7 +71,7 @@ def titled(flow: int, facts: FlowFacts) -> str:
 
 
 def way(choices: Choices, at: int) -> str:
-    """Where a packet went, and who chose."""
+    """The path of a packet, and the device that chose it."""
     return f"{choices.device[at]}: {choices.names[int(choices.chosen[at])]}"
 
 
@@ -111,7 +111,7 @@ def met(choices: Choices, shown: npt.NDArray[np.int64]) -> Chart:
 
 
 def extremes(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """A line of at most `MOST_POINTS` points: of each stretch of it the least and the greatest stay, in order."""
+    """A line of at most `MOST_POINTS` points: the minimum and maximum of each stretch are kept, in order."""
     if len(points) <= MOST_POINTS:
         return points
     made = []
@@ -139,7 +139,7 @@ def told(facts: FlowFacts) -> tuple[tuple[str, str], ...]:
 
 
 def reasons(facts: FlowFacts) -> list[str]:
-    """What the table of flows says of why it took so long."""
+    """The reasons in the table of flows why a flow took so long."""
     if "fct_us" not in facts:
         return ["The run keeps no table of flows."]
     took, ideal, packets = facts["fct_us"], facts["ideal_fct_us"], max(facts["packets"], 1)
@@ -163,7 +163,7 @@ def reasons(facts: FlowFacts) -> list[str]:
 
 
 def seen(said: Story, choices: Choices) -> list[str]:
-    """What its trace says of why it took so long."""
+    """The reasons in a flow's trace why it took so long."""
     lines = []
     silent = [one for one in said.again if one.timeout]
     if silent:

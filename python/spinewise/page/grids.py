@@ -1,4 +1,4 @@
-"""Tables of the terminal as tables of a page: the same cells, each with what it is sorted by."""
+"""Tables of the terminal as tables of a page: the same cells, each with its sort key."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SIZES = {
     "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
     "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9,
 }  # fmt: skip
-"""What units of a cell stand for; others are the same in a whole column."""
+"""The values of units in a cell; others are the same in a whole column."""
 
 
 def table(grid: Grid, note: str = "", summary: str = "") -> Table:
-    """A table as `spinewise.show.terminal` has it; cells left empty below the same value are filled in."""
+    """A table from `spinewise.show.terminal`; cells left empty below the same value are filled in."""
     heads = (*grid.left, *grid.right)
     before = [""] * len(heads)
     rows = []
@@ -31,7 +31,7 @@ def table(grid: Grid, note: str = "", summary: str = "") -> Table:
 
 
 def cell(text: str, *, whole: bool) -> Cell:
-    """A cell: what is a number is sorted as one, in the left columns only if it is nothing else."""
+    """A cell: a number is sorted as one, in the left columns only if it is nothing else."""
     value = value_of(text)
     if value is None or (whole and not text.replace(".", "").isdigit()):
         return Cell(text, text if whole else None)
@@ -39,7 +39,7 @@ def cell(text: str, *, whole: bool) -> Cell:
 
 
 def value_of(text: str) -> float | None:
-    """The number that a cell begins with, in base units; None where it begins with none."""
+    """The number at the beginning of a cell, in base units; None if there is none."""
     found = NUMBER.match(text.strip())
     if found is None:
         return None

@@ -15,7 +15,7 @@ from spinewise.page.model import Chart, Page, Part, Section
 SHOWN_LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 """Shares of flows at which the numbers of a distribution are listed."""
 LONG, SHORT = 48, 18
-"""Letters of a cell that takes more room, and of one that is never broken."""
+"""Letters of a cell that gets more room, and of one that is never broken."""
 ANCHOR = "part-{}-section-{}"
 
 
@@ -23,7 +23,7 @@ def body(page: Page) -> str:
     """The page between `<main>` and its end, and the list of contents before it."""
     places: Callable[[], int] = count().__next__
     parts = "\n".join(part(one, number, places) for number, one in enumerate(page.parts))
-    # What a section says already is not said again.
+    # A section does not repeat what another says.
     notes = [note for note in page.notes if escape(note) not in parts]
     return f"{contents(page)}\n<main>\n{parts}\n{closing(notes, page.made)}\n</main>"
 
@@ -57,7 +57,7 @@ def section(one: Section, number: int, place: int, places: Callable[[], int]) ->
 
 
 def drawn(page: Page) -> Iterator[Chart | model.Replay | model.Steps]:
-    """What the scripts draw, in the order of the page."""
+    """The items that the scripts draw, in the order of the page."""
     for one in page.parts:
         for each in one.sections:
             for thing in each.items:
@@ -68,7 +68,7 @@ def drawn(page: Page) -> Iterator[Chart | model.Replay | model.Steps]:
 
 
 def closing(notes: Sequence[str], made: str) -> str:
-    """How the page was made."""
+    """A note on how the page was made."""
     lines = "".join(f"<li>{escape(note)}</li>" for note in notes)
     return f"<footer>{f'<ul>{lines}</ul>' if lines else ''}<p>{escape(made)}</p></footer>"
 
@@ -91,7 +91,7 @@ def item(one: model.Item, places: Callable[[], int]) -> str:
 
 
 def words(one: model.Words) -> str:
-    """Paragraphs, a list, or text as it stands."""
+    """Paragraphs, a list, or verbatim text."""
     if one.verbatim:
         text = f"<pre>{escape(chr(10).join(one.lines))}</pre>"
     elif one.listed:
@@ -145,7 +145,7 @@ def charts(one: model.Charts, places: Callable[[], int]) -> str:
 
 
 def replay(one: model.Replay, place: int) -> str:
-    """Where the scripts play links over time; without them, why flows took so long."""
+    """The place where the scripts play links over time; without them, the reasons why flows took so long."""
     flows = "".join(
         f"<h4>{escape(path.title)}</h4><ul>{''.join(f'<li>{escape(line)}</li>' for line in path.why)}</ul>"
         for path in one.paths
@@ -174,7 +174,7 @@ def steps(one: model.Steps, place: int) -> str:
 
 
 def chart(one: Chart, place: int) -> str:
-    """A chart to be drawn, and its numbers, which are shown where nothing is drawn."""
+    """A chart to be drawn, and its numbers, which are shown if nothing is drawn."""
     label = escape(f"{one.title}: {one.y.title or 'value'} over {one.x.title}")
     small = f' style="--rows:{len(one.curves)}"' if one.bars else ""
     return (
@@ -220,7 +220,7 @@ def shown(value: float) -> str:
 
 
 def numbers(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The numbers behind a chart. They stand open, and the scripts close them."""
+    """The numbers behind a chart. They are open until the scripts close them."""
     top = "".join(f'<th scope="col">{escape(head)}</th>' for head in heads)
     inner = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
     table = f"<table><thead><tr>{top}</tr></thead><tbody>{inner}</tbody></table>"
@@ -228,7 +228,7 @@ def numbers(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def cell(of: model.Table, place: int, one: model.Cell) -> str:
-    """A cell, with what it is sorted by where that is not its text."""
+    """A cell, with its sort key if that is not its text."""
     sort = "" if one.sort is None or one.sort == one.text else f' data-sort="{escape(str(one.sort))}"'
     tone = f' data-tone="{one.tone}"' if one.tone else ""
     size = "wide" if len(one.text) > LONG else "short" if len(one.text) < SHORT else ""

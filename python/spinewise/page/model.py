@@ -1,4 +1,4 @@
-"""What a page holds. Everything is plain data: `html` writes what can be read, the scripts draw the rest."""
+"""The contents of a page. Everything is plain data: `html` writes what can be read, the scripts draw the rest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Words:
         lines: the texts.
         listed: one point a line.
         small: set as a note.
-        verbatim: set as they are, in one width, such as a story of `explain`.
+        verbatim: set verbatim in a fixed-width font, such as a story of `explain`.
         summary: shown in place of the text until it is opened; "" shows it at once.
     """
 
@@ -33,13 +33,13 @@ class Words:
 
 @dataclass(frozen=True)
 class Answer:
-    """What heads a part: a question, the answer in large, and what goes with it.
+    """The head of a part: a question, the answer in large type, and what goes with it.
 
     Attributes:
         question: such as "web, p99 FCT of short flows".
         answer: in a few words.
         more: lines below.
-        tone: of the answer.
+        tone: the tone of the answer.
     """
 
     question: str
@@ -57,7 +57,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: what it shows, what it is sorted by, and how it is marked."""
+    """A cell of a table: its text, its sort key, and its mark."""
 
     text: str
     sort: float | str | None = None
@@ -70,10 +70,10 @@ class Table:
 
     Attributes:
         title: above it.
-        heads: of the columns.
+        heads: the heads of the columns.
         rows: as many cells each as heads.
         note: below it.
-        numeric: which columns hold numbers, and are set to the right.
+        numeric: whether each column holds numbers, and is set to the right.
         summary: shown in its place until it is opened; "" shows it at once.
     """
 
@@ -89,7 +89,7 @@ class Table:
 class Axis:
     """An axis: its title with unit, its scale, and words in place of numbers.
 
-    A near scale is linear, without zero; a signed one is of bars that may be below it.
+    A near scale is linear, without zero; a signed one is for bars that may be below it.
     """
 
     title: str
@@ -102,10 +102,10 @@ class Curve:
     """A line or a row of points.
 
     Attributes:
-        label: in the legend.
-        colour: as #RRGGBB.
-        dash: of the line: solid, dashed or dotted.
-        symbol: of the points; "none" draws the line alone.
+        label: the label in the legend.
+        colour: the colour as #RRGGBB.
+        dash: the style of the line: solid, dashed or dotted.
+        symbol: the symbol of the points; "none" draws only the line.
         x, y: values; a y that is unknown is NaN.
         half: half widths of intervals around y; empty for none.
         hollow: points that leave something out; empty for none.
@@ -128,13 +128,13 @@ class Chart:
     """A chart with its axes.
 
     Attributes:
-        title: what it shows.
+        title: its title.
         x, y: axes.
         curves: in the order of the legend.
         note: what a reader must know, below it.
         bars: one value a curve, as bars that begin at zero, with the labels at the left.
         shaded: stretches of x with a name: faults, overloaded loads.
-        kind: for the scripts.
+        kind: the kind, for the scripts.
     """
 
     title: str
@@ -157,7 +157,7 @@ class Charts:
 
 @dataclass(frozen=True)
 class Node:
-    """A node of the fabric as it is drawn: place across (0 to 1), tier, and how many hosts it stands for."""
+    """A node of the fabric as drawn: position across (0 to 1), tier, and the number of hosts it represents."""
 
     name: str
     tier: str
@@ -204,7 +204,7 @@ class Quantity:
         name: such as "use".
         title: with its unit, such as "bytes queued".
         unit: "share", "bytes" or "packets".
-        most: the value that 255 stands for.
+        most: the value represented by 255.
         power: values are kept as 255 (value / most)^(1 / power).
         values: 8 bits each, frame by frame of the first link, then of the second, …
     """
@@ -233,10 +233,10 @@ class Steps:
     """Steps of collective operations, below each other; tracks side by side.
 
     Attributes:
-        title: what of.
+        title: the title.
         tracks: label and steps of each run.
         note: below it.
-        kind: for the scripts.
+        kind: the kind, for the scripts.
     """
 
     title: str
@@ -253,16 +253,16 @@ class Path:
         flow: its number.
         track: number of the run in the replay.
         title: in a line.
-        run: label of the only run that has this flow; "" where all have, and it is picked in all of them at once.
+        run: label of the only run that has this flow; "" if all have it, and it is selected in all of them together.
         facts: name and value.
         why: why it took so long, a sentence each.
-        story: as `spinewise explain` tells it; "" where nothing was traced.
+        story: the output of `spinewise explain`; "" if nothing was traced.
         ways: names of the ways that its packets could take, by device.
         times_us, way, wait_us, again: of every packet shown: when it chose, which way (by place in `ways`), how long it
             would wait there, whether its bytes were sent before.
         route, routes: the links of every packet, by place in `routes`, which hold numbers of links.
         met: charts of the queues that it found on its links.
-        packets: how many packets chose, of which some may not be shown.
+        packets: the number of packets that chose, some of which may not be shown.
     """
 
     flow: int
@@ -300,12 +300,12 @@ class Replay:
     """Links over time, of one run or of several on one clock.
 
     Attributes:
-        title: what of.
-        fabric: that of all of them.
+        title: the title.
+        fabric: the fabric of all runs.
         frame_us: how long a frame lasts.
         tracks: the runs.
         paths: flows that can be picked.
-        drawn: cables as lines, or, of a large fabric, links as cells.
+        drawn: cables as lines, or, for a large fabric, links as cells.
         note: below it.
         kind: for the scripts.
     """
@@ -325,7 +325,7 @@ Item = Words | Answers | Table | Charts | Replay | Steps
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what stands below it."""
+    """A heading with the items below it."""
 
     title: str
     items: tuple[Item, ...]
@@ -333,12 +333,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Part:
-    """What one of RESULTS becomes.
+    """The part of a page for one of RESULTS.
 
     Attributes:
-        title: its name.
+        title: the title.
         kind: such as "comparison".
-        subtitle: what was run, in a line.
+        subtitle: the runs, in a line.
         sections: the answer first.
     """
 
@@ -350,7 +350,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Page:
-    """All parts, and what is said of the page itself."""
+    """All parts, and notes about the page itself."""
 
     title: str
     parts: tuple[Part, ...]
@@ -364,5 +364,5 @@ def text(value: str, tone: Tone = "") -> Cell:
 
 
 def number(value: float, shown: str, tone: Tone = "") -> Cell:
-    """A cell of a number, sorted by it; what is unknown comes last."""
+    """A cell of a number, sorted by it; unknown values come last."""
     return Cell(shown, value if math.isfinite(value) else None, tone)

@@ -1,4 +1,4 @@
-"""The sections of a page that move: links over time, flows to pick, steps of collectives."""
+"""The interactive sections of a page: links over time, flows to pick, steps of collectives."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from spinewise.runs.result import Result
 TITLE = "Links over time, and the slowest flows"
 
 Watching = Callable[[str], ProgressHook]
-"""Shows how far a run is, under a title."""
+"""A function that shows the progress of a run, under a title."""
 
 
 @dataclass
 class Making:
-    """What the making of a page needs.
+    """The state of making a page.
 
     Attributes:
-        block: for the arrays of all parts.
+        block: the block for the arrays of all parts.
         rerun: whether runs may be made again.
         watching: shows progress.
-        notes: what was made again, for the end of the page.
+        notes: the runs made again, for the end of the page.
     """
 
     block: Block
@@ -47,7 +47,7 @@ def sections(runs: Sequence[tuple[str, Result]], making: Making) -> tuple[Sectio
 
 
 def moving(runs: Sequence[tuple[str, Result]], making: Making) -> list[Item]:
-    """The replay, or why there is none."""
+    """The replay, or the reason why there is none."""
     try:
         found = sampled(runs, making)
     except SpecError as error:
@@ -65,10 +65,10 @@ def moving(runs: Sequence[tuple[str, Result]], making: Making) -> list[Item]:
 
 
 def sampled(runs: Sequence[tuple[str, Result]], making: Making) -> list[Sampled]:
-    """The runs with samples of their links: as they are, or made again on one clock.
+    """The runs with samples of their links: as they are, or repeated on one clock.
 
     Raises:
-        SpecError: one cannot be made again, or comes out otherwise.
+        SpecError: one cannot be repeated, or comes out differently.
     """
     ready = [again.kept(result, label) for label, result in runs]
     known = [one for one in ready if one is not None]
@@ -86,5 +86,5 @@ def sampled(runs: Sequence[tuple[str, Result]], making: Making) -> list[Sampled]
 
 
 def why_not(error: SpecError) -> str:
-    """Why a run is not made again; with key and value where its spec is in the way, such as by a file that has gone."""
+    """The reason why a run is not repeated; with key and value if its spec prevents it, such as by a missing file."""
     return (error.hint if error.key == "RESULTS" else None) or f"it cannot be repeated: {error.one_line()}"

@@ -1,4 +1,4 @@
-"""An advice as a part of a page: what to run, by how much and how surely, why, when it would be wrong."""
+"""Advice as a part of a page: what to run, by how much and how certainly, why, when it would be wrong."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STATUS: dict[str, tuple[str, Tone]] = {
 
 
 def part(advice: Advice, name: str) -> Part:
-    """The part of an advice."""
+    """The part of a page for one piece of advice."""
     told = dict(show.sections(advice))
     looks = charts.looked([one.label for one in advice.entrants])
     cards = Answers(tuple(answers(advice, told)))
@@ -69,7 +69,7 @@ def part(advice: Advice, name: str) -> Part:
 
 
 def fabric(advice: Advice) -> list[Section]:
-    """What was simulated, in words and as the whole spec; nothing where an older file does not tell."""
+    """The simulation, in words and as the whole spec; empty if an older file does not have it."""
     if advice.spec is None:
         return []
     whole = Words(
@@ -86,12 +86,12 @@ VALUES = (
 
 
 def answers(advice: Advice, told: Mapping[str, Sequence[str]]) -> list[Answer]:
-    """What to run, and the lines of the screen that go with it."""
+    """The answer, and the lines of the screen that go with it."""
     return [*first(advice), *(card(head, lines, advice) for head, lines in told.items() if head not in APART)]
 
 
 def first(advice: Advice) -> list[Answer]:
-    """What to run; where nothing is shown to be better than what runs today, that, and what to look at."""
+    """The scheme to run; if nothing is shown to be better than what runs today, that, and what to look at."""
     found, last = advice.entrant(advice.advised), advice.levels[-1]
     if last.look_at is not None:
         other = advice.entrant(last.look_at)
@@ -129,7 +129,7 @@ def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
 
 
 def values(advice: Advice, looks: Looks) -> list[Chart]:
-    """Of each aim a bar a scheme."""
+    """A chart for each aim, with a bar for each scheme."""
     made = []
     for place, aim in enumerate(advice.aims):
         size, unit = 1.0, aim.unit
@@ -177,7 +177,7 @@ def entrants(advice: Advice) -> Table:
 
 
 def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
-    """A row of the table. The best has its difference to the next in `advice.json`, and none here: it is the best."""
+    """A row of the table. The best has its difference from the next in `advice.json`, but none here."""
     best = one.label == advice.tied[0]
     word, tone = STATUS[one.status]
     cells = [text(one.label), text(word, tone), text(one.level), number(len(one.samples), str(len(one.samples)))]
@@ -204,8 +204,8 @@ def regrets(advice: Advice) -> list[Table]:
 
 
 def regret(case: CaseAnswer, label: str, advice: Advice) -> Cell:
-    """A cell of the table of regrets: red where it is surely more than the band, grey where it may be chance."""
-    # In two lines, so that six schemes have room beside each other.
+    """A cell of the table of regrets: red if it is surely more than the band, grey if it may be chance."""
+    # In two lines, so that six schemes fit beside each other.
     told = show.regret_told(case, label).replace(" [", "\n[")
     if label in case.deadlocks:
         return Cell(told, None, "bad")

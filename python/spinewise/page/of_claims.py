@@ -1,4 +1,4 @@
-"""What papers claim as a part of a page: every verdict, what was measured, and the figures behind it.
+"""Papers' claims as a part of a page: every verdict, what was measured, and the figures behind it.
 
 From a folder of `reproduce --out`, of one experiment or of several, and from kept evidence.
 """
@@ -48,14 +48,14 @@ TONES: dict[str, Tone] = {
 
 @dataclass(frozen=True)
 class Shown:
-    """An experiment with what came of it.
+    """An experiment with its outcome.
 
     Attributes:
-        id, title: of the experiment.
-        provenance: where its numbers come from, if that is known.
-        effort: how much was run.
-        missing: what is missing, in words; empty if nothing is.
-        checks: every check, with its verdict if its runs are there.
+        id, title: those of the experiment.
+        provenance: the origin of its numbers, if known.
+        effort: the effort of its runs.
+        missing: the missing parts, in words; empty if there are none.
+        checks: every check, with its verdict if its runs exist.
         measured: the numbers of its runs.
     """
 
@@ -83,7 +83,7 @@ def read_claims(folder: Path) -> list[Shown]:
     """All experiments of a folder.
 
     Raises:
-        SpecError: it is damaged, or of another format.
+        SpecError: it is damaged, or its format is another.
     """
     if (folder / formats.REPRODUCE.record).is_file():
         return [reproduced(folder)]
@@ -111,7 +111,7 @@ def reproduced(folder: Path) -> Shown:
     """The results of one experiment.
 
     Raises:
-        SpecError: they are damaged, or of another format.
+        SpecError: they are damaged, or their format is another.
     """
     file = folder / formats.REPRODUCE.record
     record = cast(ReproduceRecord, formats.read(file, formats.REPRODUCE, "RESULTS", ALLOWED))
@@ -123,7 +123,7 @@ def reproduced(folder: Path) -> Shown:
 
 
 def shown(record: ReproduceRecord) -> Shown:
-    """From what reproduce.json holds."""
+    """Build from the contents of reproduce.json."""
     known = record.get("provenance")
     lacking = files.lacking(record["lacking"])
     errors = tuple(f"Failed: {where}: {why}" for where, why in record["errors"].items())
@@ -181,13 +181,13 @@ def part(found: Sequence[Shown], name: str) -> Part:
 
 
 def provenance(found: Sequence[Shown]) -> str:
-    """Where the numbers come from."""
+    """The origin of the numbers."""
     known = [one.provenance for one in found if one.provenance is not None]
     return Provenance.together(known).line if known else f"effort: {found[0].effort.value}"
 
 
 def counts(every: Sequence[Row]) -> list[Answer]:
-    """How many claims have which verdict."""
+    """The number of claims with each verdict."""
     found = Counter(row.word for row in every)
     whole = f"of {len(every)} claims"
     return [Answer(word, str(count), (whole,), TONES.get(word, "")) for word, count in found.most_common()]
@@ -237,7 +237,7 @@ def drawings(one: Shown, folder: Path) -> list[Item]:
 
 
 def figures(experiment: Experiment, measured: Measured, variant: str) -> Charts:
-    """The panels of one version of an experiment; one that wants what was not measured is left out."""
+    """The panels of one version of an experiment; one whose measurements are missing is left out."""
     panels = []
     for panel in experiment.panels:
         if panel.variant == variant:

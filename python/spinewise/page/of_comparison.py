@@ -29,7 +29,7 @@ from spinewise.specs.variants import Variant
 
 
 def part(comparison: Comparison, name: str, extra: tuple[Section, ...] = ()) -> Part:
-    """The part of a comparison; `extra` sections (replays, steps) come behind its figures."""
+    """The part of a comparison; `extra` sections (replays, steps) come after its figures."""
     return Part(
         title=str(comparison.spec.get("name", name)),
         kind="comparison",
@@ -47,7 +47,7 @@ def part(comparison: Comparison, name: str, extra: tuple[Section, ...] = ()) -> 
 
 
 def subtitle(comparison: Comparison) -> str:
-    """What was compared, in a line."""
+    """The comparison in a line."""
     count = len(comparison.seeds)
     loads = [load_name(comparison, load) for load in comparison.loads if load is not None]
     at = f", load {', '.join(loads)}" if loads else ""
@@ -71,7 +71,7 @@ def side_by_side(comparison: Comparison, place: str, making: Making) -> list[tup
 
 
 def shown_of(comparison: Comparison, load: float | None) -> list[str]:
-    """The two schemes to show: the baseline, and the best at what is asked first."""
+    """The two schemes to show: the baseline, and the best in the first question."""
     first, *others = comparison.labels
     if not others:
         return [first]
@@ -81,10 +81,10 @@ def shown_of(comparison: Comparison, load: float | None) -> list[str]:
 
 
 def run_of(comparison: Comparison, cell: Cell, place: str, making: Making) -> Result:
-    """A run of a comparison: as it was kept, or made again.
+    """A run of a comparison: as kept, or repeated.
 
     Raises:
-        SpecError: it cannot be made again, or comes out otherwise.
+        SpecError: it cannot be repeated, or comes out differently.
     """
     if cell.folder is not None and (Path(place) / cell.folder).is_dir():
         return Result.read(Path(place) / cell.folder)
@@ -100,12 +100,12 @@ def run_of(comparison: Comparison, cell: Cell, place: str, making: Making) -> Re
 
 
 def spec_of(comparison: Comparison, variant: Variant, cell: Cell) -> Spec:
-    """The spec of a run, made as it was: from the spec as given, where it was kept and its files are still there.
+    """The original spec of a run: from the spec as given, if it was kept and its files still exist.
 
     The resolved spec of the first variant has keys of its transport, which that of another variant may not have.
 
     Raises:
-        SpecError: neither makes it.
+        SpecError: neither spec gives it.
     """
     for given in (comparison.given, comparison.spec):
         if given is None:
@@ -126,7 +126,7 @@ def answers(comparison: Comparison) -> list[Item]:
 
 
 def card(comparison: Comparison, found: Verdict) -> Answer:
-    """One verdict: the best scheme in large, with ties that are near it, all that `compare` says of it below."""
+    """One verdict: the best scheme in large type, with ties near it, and all that `compare` says about it below."""
     asked = found.question
     what = asked.words if asked.entry is None else f"{asked.entry}, {asked.words}"
     if len(comparison.loads) > 1:
@@ -172,7 +172,7 @@ def against_load(comparison: Comparison) -> list[Item]:
 
 
 def spread_sections(comparison: Comparison) -> list[Section]:
-    """How completion times are spread, and by size, at every load that kept it."""
+    """The distributions of completion times, and by size, at every load that kept them."""
     items: list[Item] = []
     looks = charts.looked(comparison.labels)
     for load in comparison.loads:
@@ -195,7 +195,7 @@ SPREAD_NOTE = (
 
 
 def sizes_note(rows: spread.Rows) -> str:
-    """What is drawn by size, and what is left out."""
+    """A note on what is drawn by size, and what is left out."""
     left = [title for title, found in rows.items() if spread.sizes_of(found) < spread.FEWEST_SIZES]
     return "Flow sizes in bins, four a decade." + (f" Left out, with one or two sizes: {', '.join(left)}." * bool(left))
 
@@ -217,6 +217,6 @@ def job_sections(comparison: Comparison) -> list[Section]:
 
 
 def reading(comparison: Comparison) -> list[str]:
-    """What the numbers mean, warnings, what was skipped."""
+    """The meaning of the numbers, warnings, and what was skipped."""
     told = how_told(comparison)
     return [*notes(comparison), *([told] if told else [])]

@@ -13,7 +13,7 @@ from spinewise.page.model import Chart, Charts, Part, Scale, Section, Words
 from spinewise.resilience.told import Share, Told
 
 MOST_CHARTS = 4
-"""Of more faults the tables alone are shown."""
+"""The number of faults above which only the tables are shown."""
 NOTE = "Against the same runs without the faults; means over seeds with 95 % Student-t intervals."
 
 

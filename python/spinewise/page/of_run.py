@@ -1,4 +1,4 @@
-"""A run as a part of a page: what it came to, its flows, its links, what was set."""
+"""A run as a part of a page: its results, its flows, its links, its settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from spinewise.show import run_tables
 
 
 def part(result: Result, name: str, extra: tuple[Section, ...] = ()) -> Part:
-    """The part of a run; `extra` sections (replay, steps) come behind its distributions."""
+    """The part of a run; `extra` sections (replay, steps) come after its distributions."""
     summary = result.summary()
     links: list[Item] = [table(run_tables.link_table(summary)), table(run_tables.hot_table(result.report))]
     return Part(
@@ -41,7 +41,7 @@ def part(result: Result, name: str, extra: tuple[Section, ...] = ()) -> Part:
 
 
 def labels(runs: Sequence[tuple[str, Result]]) -> list[tuple[str, Result]]:
-    """Runs with what to call them: their scheme, and where that is not enough their folder."""
+    """Runs with their names: the scheme, and if that is ambiguous, the folder."""
     schemes = [str(result.spec["scheme"].get("name", name)) for name, result in runs]
     return [
         (scheme if schemes.count(scheme) == 1 else f"{scheme} ({name})", result)
@@ -50,7 +50,7 @@ def labels(runs: Sequence[tuple[str, Result]]) -> list[tuple[str, Result]]:
 
 
 def answers(result: Result, summary: Summary) -> list[Answer]:
-    """What a reader wants to know first: how long flows took, what was lost, which link was hottest."""
+    """The answers that a reader wants first: how long flows took, what was lost, which link was hottest."""
     found = [flows(summary, None if not summary.mixed else one.name) for one in summary.asked]
     found += [
         Answer(
@@ -116,7 +116,7 @@ def lost(summary: Summary) -> Answer:
 
 
 def warnings(summary: Summary) -> list[Item]:
-    """What may not be what was meant."""
+    """Warnings about settings that may be unintended."""
     lines = [notice.line() for notice in summary.warnings]
     if summary.deadlock:
         lines.insert(0, run_tables.deadlock_line(summary.deadlock))
@@ -134,7 +134,7 @@ def rounds(result: Result) -> list[Item]:
 
 
 def distributions(result: Result) -> list[Section]:
-    """How completion times are spread, a curve for each traffic entry."""
+    """The distributions of completion times, with a curve for each traffic entry."""
     try:
         found = spreads(result)
     except UnfitError as why:
@@ -151,7 +151,7 @@ def distributions(result: Result) -> list[Section]:
 
 
 def beyond(result: Result) -> str:
-    """Where the last flows lie, before which curves end; nothing where rows of flows were not kept."""
+    """A note on the last flows, before which curves end; empty if rows of flows were not kept."""
     ended = numbers(result.flows, "tcp").astype(bool) & numbers(result.flows, "finished").astype(bool)
     if not ended.any():
         return ""

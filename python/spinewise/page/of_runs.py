@@ -1,4 +1,4 @@
-"""Several runs as a part of a page: in what they differ, and what that came to."""
+"""Several runs as a part of a page: their differences, and the effects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spinewise.page.model import Part, Section, Words
 
 
 def part(found: SideBySide) -> Part:
-    """The part of runs that are set side by side, which goes before their own parts."""
+    """The part of runs that are compared, which comes before their own parts."""
     spec = [table(found.spec_table())] if found.differing else []
     return Part(
         title=" beside ".join(found.labels),

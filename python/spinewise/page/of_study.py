@@ -1,4 +1,4 @@
-"""A study as a part of a page: what its stored runs come to, finished or not."""
+"""A study as a part of a page: the results of its stored runs, finished or not."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ FEW = 8
 
 
 def read_study(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Conducted:
-    """A study with the runs of it that a store has, and with schemes written in Python; nothing is run.
+    """Read a study with its runs in a store, and with schemes written in Python; nothing is run.
 
     Raises:
-        SpecError: the file is no study, or there is no such store.
+        SpecError: the file is not a study, or there is no such store.
     """
     study = Study.of(file.read(place, own=own))
     with reading(store) as ledger:
@@ -53,7 +53,7 @@ def read_study(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Cond
 
 
 def repeats(study: Study, cell: int, ledger: Ledger) -> list[Repeat]:
-    """The repeats of a cell: those to begin with, and further ones as long as they are stored."""
+    """The repeats of a cell: the initial ones, and further ones as long as they are stored."""
     found: list[Repeat] = []
     while len(found) < len(study.seeds) or (study.stop and len(found) < study.stop.most and not found[-1].left):
         task = study.task(study.cells[cell], len(found))
@@ -98,14 +98,14 @@ LEFT_OUT = "flows that did not finish, over all seeds; they are in no mean or pe
 
 
 def charts_of(found: Sequence[Chart]) -> Charts:
-    """The charts of a metric, with what must be known of them."""
+    """The charts of a metric, with the necessary notes."""
     hollow = any(any(one.hollow) for each in found for one in each.curves)
     shaded = any(each.shaded for each in found)
     return Charts(tuple(found), " ".join([NOTE, *([HOLLOW] * hollow), *([SHADED] * shaded)]))
 
 
 def progress(done: Conducted) -> list[Item]:
-    """How many runs are there, which failed, which are missing."""
+    """The number of runs that exist, failed, or are missing."""
     runs = [one for ones in done.repeats for one in ones]
     ended = sum(one.values is not None for one in runs)
     whole = "all runs are stored" if ended == len(runs) else "the same `spinewise sweep` continues with them"
@@ -127,7 +127,7 @@ def progress(done: Conducted) -> list[Item]:
 
 
 def left_open(done: Conducted) -> list[Answer]:
-    """How many flows are in no mean, and how many points were overloaded."""
+    """The number of flows that no mean includes, and of points that were overloaded."""
     whole, every = len(done.study.cells), done.every_flow()
     over = sum(map(done.overloaded, range(whole)))
     cards = []
@@ -140,7 +140,7 @@ def left_open(done: Conducted) -> list[Answer]:
 
 
 def best(done: Conducted) -> list[Item]:
-    """Which scheme has the least of the first metric, at every place of the other axes, and what that leaves out."""
+    """The scheme with the lowest first metric, at every place of the other axes, and what that leaves out."""
     study = done.study
     if SCHEME not in study.axes or len(along(study, SCHEME)) < 2:
         return []
@@ -187,12 +187,12 @@ def deadlocked(done: Conducted, cells: Iterable[int]) -> bool:
 
 
 def overloads(done: Conducted) -> list[str]:
-    """What the mark of overloaded points means, where there are some."""
+    """The meaning of the mark of overloaded points, if there are some."""
     return [OVERLOADED] if any(map(done.overloaded, range(len(done.study.cells)))) else []
 
 
 def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
-    """The best scheme at one place, the points of which are given; nothing where no scheme has a value."""
+    """The best scheme at one place, whose points are given; empty if no scheme has a value."""
     metric = done.study.metrics[0]
     names = names_at(done, cells)
     found = {label: values(done.repeats[number], 0) for label, number in names.items()}
@@ -233,7 +233,7 @@ def names_at(done: Conducted, cells: Iterable[int]) -> dict[str, int]:
 
 
 def lucky(done: Conducted, cells: Sequence[int]) -> set[str]:
-    """The schemes of a place of which `compare` would judge none: the first metric is of those flows that ended."""
+    """The schemes of a place that `compare` would not judge: the first metric covers only flows that ended."""
     if not done.study.metrics[0].of_finished:
         return set()
     behind = {label: done.behind(cell, 0) for label, cell in names_at(done, cells).items()}
@@ -242,14 +242,14 @@ def lucky(done: Conducted, cells: Sequence[int]) -> set[str]:
 
 
 def valueless(done: Conducted, cells: Sequence[int]) -> set[int]:
-    """Which points of a place have no first metric on a seed where they ended and another point has one."""
+    """The points of a place without a first metric on a seed where they ended and another point has one."""
     rows = {cell: {one.seed: one.values[0] for one in done.repeats[cell] if one.values is not None} for cell in cells}
     known = {seed for row in rows.values() for seed, value in row.items() if math.isfinite(value)}
     return {cell for cell, row in rows.items() if any(not math.isfinite(row[seed]) for seed in known & row.keys())}
 
 
 def unfinished(best_: str, counts: Mapping[str, int], metric: Metric) -> Cell:
-    """How many flows each scheme left out of a metric, that of the best first; nothing where none left any."""
+    """The number of flows that each scheme left out of a metric, the best first; empty if none left any."""
     if not metric.of_finished or not any(counts.values()):
         return Cell("")
     fewest = min(counts.values())
@@ -264,7 +264,7 @@ def paired(one: Sequence[float], two: Sequence[float]) -> tuple[list[float], lis
 
 
 def marked(label: Mapping[str, Plain], *, over: bool) -> list[Cell]:
-    """The labels of a point, or of a place of some axes, one with a mark where it is overloaded."""
+    """The labels of a point, or of a place of some axes, one with a mark if it is overloaded."""
     axis = marked_axis(label) if over else None
     return [replace(found, text=overload(found.text)) if name == axis else found
             for name, value in label.items() for found in [cell_of(value)]]  # fmt: skip

@@ -15,18 +15,18 @@ Kind = Literal["u8", "u16", "u32", "f32"]
 
 DTYPES: dict[Kind, str] = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f32": "<f4"}
 ALIGNED = 4
-"""Arrays begin at multiples of this, as typed arrays of a browser must."""
+"""Arrays begin at multiples of this, as a browser's typed arrays require."""
 LEVEL = 9
 
 
 @dataclass(frozen=True)
 class Ref:
-    """Where an array lies in the block.
+    """The place of an array in the block.
 
     Attributes:
-        kind: of its numbers.
+        kind: the kind of its numbers.
         at: first byte, from the start of the arrays.
-        count: numbers.
+        count: the number of numbers.
     """
 
     kind: Kind
@@ -36,7 +36,7 @@ class Ref:
 
 @dataclass
 class Block:
-    """Arrays, one behind the other.
+    """Arrays, one after the other.
 
     Attributes:
         data: the bytes so far.
@@ -45,7 +45,7 @@ class Block:
     data: bytearray = field(default_factory=bytearray)
 
     def add(self, values: npt.NDArray[np.generic] | Sequence[float], kind: Kind) -> Ref:
-        """Append an array, and say where it lies."""
+        """Append an array, and return its place."""
         found = np.ascontiguousarray(values).astype(DTYPES[kind])
         self.data += b"\0" * (-len(self.data) % ALIGNED)
         at = len(self.data)

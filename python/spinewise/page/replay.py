@@ -1,4 +1,4 @@
-"""Links over time, to be played: the fabric as it is drawn, and quantities of every link frame by frame."""
+"""Links over time, to be played: the fabric as drawn, and quantities of every link frame by frame."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from spinewise.replies import FabricFault
 from spinewise.runs.result import Result
 
 MOST_VALUES = 1_600_000
-"""Links times frames times runs of a quantity; with more of them there are fewer frames."""
+"""Links times frames times runs of a quantity; with more of them, there are fewer frames."""
 FEWEST_FRAMES = 60
 MOST_LINKS = 24_000
-"""With more links, those to and from hosts are left out."""
+"""The number of links above which those to and from hosts are left out."""
 MOST_LINES = 600
 """Links between switches that are drawn as lines."""
 LEVELS = 255
@@ -36,14 +36,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Series:
-    """A series of links, as a replay shows it.
+    """A series of links in a replay.
 
     Attributes:
         series: its name in a run.
-        name, title, unit: as `Quantity` has them.
+        name, title, unit: as in `Quantity`.
         joined: how intervals become a frame.
         power: see `Quantity`.
-        most: what full means; None: the greatest value met.
+        most: the value of a full link; None: the greatest value found.
     """
 
     series: str
@@ -66,7 +66,7 @@ SERIES = (
 
 @dataclass(frozen=True)
 class Clock:
-    """The frames of a replay: how many samples make one, and how many frames there are."""
+    """The frames of a replay: the number of samples in one, and the number of frames."""
 
     interval_us: float
     step: int
@@ -74,12 +74,12 @@ class Clock:
 
     @property
     def frame_us(self) -> float:
-        """How long a frame lasts."""
+        """The duration of a frame."""
         return self.interval_us * self.step
 
     @classmethod
     def of(cls, runs: Sequence[Sampled], links: int) -> Clock:
-        """One clock for all these runs, which are sampled alike."""
+        """One clock for all these runs, which have the same sampling."""
         interval = runs[0].interval_us
         samples = max(math.ceil(one.until_us / interval) for one in runs)
         most = max(FEWEST_FRAMES, min(2 * FRAMES, MOST_VALUES // max(links * len(runs), 1)))
@@ -111,13 +111,13 @@ def replay(runs: Sequence[Sampled], colours: Sequence[str], block: Block) -> Rep
 
 
 def how_drawn(fabric: Fabric) -> Drawn:
-    """As lines, if they are not too many to be told apart, and to be drawn sixty times a second."""
+    """Draw as lines, if there are few enough to distinguish, and to draw sixty times a second."""
     between = sum("host" not in fabric.tiers[link.tier] for link in fabric.links)
     return "lines" if between <= MOST_LINES else "cells"
 
 
 def picked(runs: Sequence[Sampled], places: dict[str, int], block: Block) -> tuple[Path, ...]:
-    """The slowest flows of every run, each in all of them; where these carry unlike traffic, in its own run alone."""
+    """The slowest flows of every run, each in all of them, or, if they carry different traffic, only in its own run."""
     if len({run.result.report["traffic_hash"] for run in runs}) > 1:
         return tuple(
             flows.path(run.result, flow, track, places, block, run=run.label)
@@ -137,7 +137,7 @@ SHOWN_AS: dict[Drawn, str] = {
 
 
 def note(runs: Sequence[Sampled], fabric: Fabric, clock: Clock, drawn: Drawn) -> str:
-    """What a reader must know."""
+    """A note with what a reader must know."""
     text = f"A frame lasts {clock.frame_us:g} µs. {SHOWN_AS[drawn]}"
     between = [link for link in fabric.links if "host" not in fabric.tiers[link.tier]]
     if drawn == "lines" and any(link.slow or not link.up for link in between):
@@ -185,7 +185,7 @@ def fabric_of(result: Result) -> Fabric:
 
 
 def rows(result: Result, series: str) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
-    """Times (ps), entities and values of a series; empty where the run has none."""
+    """Times (ps), entities and values of a series; empty if the run has none."""
     known = result.report["series_names"]
     if series not in known:
         nothing = np.zeros(0, dtype=np.int64)
@@ -199,7 +199,7 @@ def rows(result: Result, series: str) -> tuple[npt.NDArray[np.int64], npt.NDArra
 
 
 def greatest(runs: Sequence[Sampled], one: Series, clock: Clock) -> float:
-    """The greatest value of a series in any run, in one sample or, of what is summed, about that in a frame."""
+    """The greatest value of a series in any run, in one sample or, for sums, the approximate one in a frame."""
     most = max(float(rows(run.result, one.series)[2].max(initial=0.0)) for run in runs)
     return most * (clock.step if one.joined == "sum" else 1)
 

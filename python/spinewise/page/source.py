@@ -1,4 +1,4 @@
-"""What RESULTS are, and the parts of a page that they become."""
+"""The kinds of RESULTS, and the parts of a page for them."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Source:
     """One of RESULTS, read.
 
     Attributes:
-        place: as it was given.
-        found: what it holds.
+        place: the place as given.
+        found: its contents.
     """
 
     place: str
@@ -49,17 +49,17 @@ class Source:
 
     @property
     def name(self) -> str:
-        """What to call it where it has no name of its own."""
+        """A name for something without one of its own."""
         return Path(self.place).resolve().name
 
     @property
     def fabric(self) -> object:
-        """What must be equal in runs that are shown side by side; None of what is no run."""
+        """The part that must be equal in runs shown side by side; None if it is not a run."""
         return self.found.spec["topology"] if isinstance(self.found, Result) else None
 
 
 def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
-    """What lies at a place; of a study, what a store has of it, with these schemes written in Python.
+    """Read what is at a place; for a study, what a store has of it, with these schemes written in Python.
 
     Raises:
         SpecError: nothing that a page can show, or something damaged.
@@ -85,7 +85,7 @@ def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
 
 
 def unknown(folder: Path) -> str:
-    """Why a place holds nothing that a page can show."""
+    """The reason why a place holds nothing that a page can show."""
     if not folder.is_dir():
         return "this is a file"
     if (folder / LEDGER).is_file():
@@ -98,7 +98,7 @@ def unknown(folder: Path) -> str:
 
 
 def page(sources: Sequence[Source], together: SideBySide | None, making: Making) -> Page:
-    """All parts as one page, first the runs among them that are set side by side."""
+    """All parts as one page, first the comparison of the runs among them."""
     parts = told_apart([part(one, sources, making) for one in sources], sources)
     title = parts[0].title if len(parts) == 1 else " · ".join(dict.fromkeys(one.title for one in parts))
     made = f"Spinewise {core.version()}, from {', '.join(one.place for one in sources)}"
@@ -107,14 +107,14 @@ def page(sources: Sequence[Source], together: SideBySide | None, making: Making)
 
 
 def side_by_side(sources: Sequence[Source]) -> SideBySide | None:
-    """The runs among RESULTS side by side that share fabric or traffic with the first; None of fewer than two."""
+    """The comparison of the runs among RESULTS that share fabric or traffic with the first; None for fewer than two."""
     runs = [(one.place, one.found) for one in sources if isinstance(one.found, Result)]
     alike = [(place, run) for place, run in runs if share_a_table(run.spec, runs[0][1].spec)]
     return SideBySide.of([place for place, _ in alike], [run for _, run in alike]) if len(alike) > 1 else None
 
 
 def told_apart(parts: Sequence[Part], sources: Sequence[Source]) -> tuple[Part, ...]:
-    """The same parts; those that share a title get in brackets what tells them apart: scheme, folder, place."""
+    """The same parts; those that share a title get a distinction in brackets: scheme, folder, place."""
     names: list[tuple[str, ...]] = [(one.title,) for one in parts]
     for told in (scheme_of, lambda source: source.name, lambda source: source.place):
         more = [told(source) for source in sources]
@@ -127,7 +127,7 @@ def told_apart(parts: Sequence[Part], sources: Sequence[Source]) -> tuple[Part, 
 
 
 def scheme_of(source: Source) -> str:
-    """The scheme of a run; "" of what is none."""
+    """The scheme of a run; "" if it is not a run."""
     return str(source.found.spec["scheme"].get("name", "")) if isinstance(source.found, Result) else ""
 
 
@@ -142,7 +142,7 @@ def part(source: Source, sources: Sequence[Source], making: Making) -> Part:
 
 
 def kept_part(found: Advice | Told | Conducted | list[Shown], name: str) -> Part:
-    """A part of what is shown as it was kept."""
+    """A part with results shown as they were kept."""
     if isinstance(found, Conducted):
         return of_study.part(found, name)
     if isinstance(found, Advice):

@@ -22,19 +22,19 @@ SCHEME = "scheme"
 """The axis of schemes."""
 MOST_CHARTS = 24
 NEAR_BY = 1.03
-"""Ends of what is shaded around an x on a logarithmic axis, as a ratio to it."""
+"""Ends of the shading around an x on a logarithmic axis, as a ratio to it."""
 
 Spot = tuple[float, float, float, bool]
-"""A point of a curve: x, mean, half of its interval, and whether it leaves out flows that did not finish."""
+"""A point of a curve: x, mean, half of its interval, and whether it omits flows that did not finish."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """How the points of a study are drawn.
+    """The layout of the points of a study.
 
     Attributes:
-        lines: the axis whose values are curves; None of a study without a grid.
-        along: the axis that runs along x; None of a study with one axis or none.
+        lines: the axis whose values are curves; None for a study without a grid.
+        along: the axis that runs along x; None for a study with one axis or none.
         rest: the others: a chart for each of their combinations.
     """
 
@@ -65,7 +65,7 @@ def is_number(study: Study, axis: str) -> bool:
 
 
 def drawn(done: Conducted, metric: int, axes: Axes, looks: Looks) -> list[Chart]:
-    """A metric: a chart for each combination of the axes that are neither curves nor x; bars where there is no x."""
+    """A metric: a chart for each combination of the axes that are neither curves nor x; bars if there is no x."""
     study = done.study
     if axes.lines is None or axes.along is None:
         return [one for one in [bars(done, metric, axes.lines, looks)] if one.curves]
@@ -77,19 +77,19 @@ def drawn(done: Conducted, metric: int, axes: Axes, looks: Looks) -> list[Chart]
 
 
 def names_of(study: Study, lines: str | None) -> list[str]:
-    """What the values of the axis of curves are called; of a study without a grid its own name."""
+    """The names of the values of the axis of curves; for a study without a grid, its own name."""
     if lines is None:
         return [study.name or "the spec"]
     return [name_of(value, lines) for value in along(study, lines)]
 
 
 def name_of(value: Plain, lines: str) -> str:
-    """What a value of the axis of curves is called: other values than schemes with the key that they are of."""
+    """The name of a value of the axis of curves, with its key unless it is a scheme."""
     return shown(value) if lines == SCHEME else f"{lines.rpartition('.')[2]} {shown(value)}"
 
 
 def bars(done: Conducted, metric: int, lines: str | None, looks: Looks) -> Chart:
-    """One chart: a bar for each point of a study with one axis or none, one that is overloaded with its mark."""
+    """One chart: a bar for each point of a study with one axis or none; overloaded ones have a mark."""
     asked = done.study.metrics[metric]
     unit, size = unit_of(done, metric)
     title = titled(asked.text, unit)
@@ -155,7 +155,7 @@ def stretches(over: Sequence[float], numbers: Sequence[float]) -> tuple[tuple[fl
 
 
 def wide(values_: Sequence[float]) -> bool:
-    """Whether values lie so far apart that their axis is logarithmic."""
+    """Whether values are so far apart that their axis is logarithmic."""
     return bool(values_) and min(values_) > 0.0 and max(values_) / min(values_) > LOG_ABOVE
 
 

@@ -1,4 +1,4 @@
-"""The file of a page: HTML, styles, scripts and data in one, with nothing to fetch."""
+"""The file of a page: HTML, styles, scripts and data in one, with no external resources."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def document(page: Page, block: Block) -> str:
 
 
 def write(text: str, place: str, *, force: bool) -> int:
-    """Write the file whole or not at all; its size in bytes.
+    """Write the file whole or not at all, and return its size in bytes.
 
     Raises:
         SpecError: there is something of that name, or it cannot be written.
@@ -79,7 +79,7 @@ def write(text: str, place: str, *, force: bool) -> int:
 
 
 def check(target: Path, *, force: bool) -> None:
-    """Refuse a place that may not be written, before anything is done for it.
+    """Refuse a place that may not be written, before any work is done for it.
 
     Raises:
         SpecError: it is a folder, or a file and `force` is not given, or it cannot be written.

@@ -1,4 +1,4 @@
-"""The experiments behind the figures of papers: what is run, what is measured, and what the papers claim.
+"""The experiments behind the figures of papers: the runs, the measurements, and the papers' claims.
 
 | module | what it has |
 |---|---|
@@ -10,5 +10,5 @@
 | `selb` | SELB (Hu et al., not before 2024) |
 
 `spinewise.reproduction` runs and judges them, and finds them by name: nothing outside this package imports it. In each
-paper ``measure`` is what is read off a run, apart from what is run, drawn and judged.
+paper, ``measure`` has the measurements of runs, separate from runs, figures and verdicts.
 """

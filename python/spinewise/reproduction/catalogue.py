@@ -1,4 +1,4 @@
-"""The list of what papers state: ``claims.toml`` beside ``papers.toml``, read and checked."""
+"""The list of papers' statements: ``claims.toml`` beside ``papers.toml``, read and checked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLAIMS_FILE = "claims.toml"
 
 
 class Origin(enum.Enum):
-    """Where a statement was found."""
+    """The origin of a statement."""
 
     CATALOGUE = "catalogue"
     TEXT = "text"
@@ -29,15 +29,15 @@ class Statement:
     """A statement of a paper, or a part of one.
 
     Attributes:
-        id: "C0-27"; of a part "C0-27c".
+        id: "C0-27"; for a part "C0-27c".
         paper: key of the paper.
-        figures: where it stands: a figure ("7a"), a section ("§3.4"), a table ("Table 3").
-        text: what is stated, in short words of our own.
-        number: the paper's own number or numbers, as text; "" where it gives none.
-        up_to: the number is the largest over all cells.
-        depends_on: a model of ours that the paper does not describe ("our QDAPS"); "" where there is none.
-        needs_length: why a short run says nothing about it; "" where it does.
-        origin: whether the first reading of the paper found it, a second one, or whether it is our own question.
+        figures: its place: a figure ("7a"), a section ("§3.4"), a table ("Table 3").
+        text: the statement, in short words of our own.
+        number: the paper's own number or numbers, as text; "" if it gives none.
+        up_to: whether the number is the largest over all cells.
+        depends_on: a model of ours that the paper does not describe ("our QDAPS"); "" if there is none.
+        needs_length: why a short run cannot test it; "" if it can.
+        origin: whether the first reading of the paper found it, a second one, or it is our own question.
         parts: statements that it consists of, by letter.
     """
 
@@ -54,7 +54,7 @@ class Statement:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """What a check may name: the id of each part, or its own without any."""
+        """The ids that a check may name: that of each part, or its own if it has none."""
         return tuple(part.id for part in self.parts) or (self.id,)
 
 
@@ -73,7 +73,7 @@ class Catalogue:
         """The statement that "C0-27" or "C0-27c" belongs to.
 
         Raises:
-            SpecError: there is none.
+            SpecError: there is no such statement.
         """
         for statement in self:
             if claim in (statement.id, *statement.ids):
@@ -83,17 +83,17 @@ class Catalogue:
         raise SpecError("claim", claim, allowed, nearest(claim, known), file=printable(self.file))
 
     def part(self, claim: str) -> Statement:
-        """The part that an id names, or the statement itself where it names no part."""
+        """The part that an id names, or the statement itself if it names no part."""
         whole = self.whole(claim)
         return next((part for part in whole.parts if part.id == claim), whole)
 
 
 @cache
 def load(folder: Path) -> Catalogue | None:
-    """The catalogue of a folder of papers; None where the folder has none.
+    """The catalogue of a folder of papers; None if the folder has none.
 
     Raises:
-        SpecError: a table is not as it should be.
+        SpecError: a table is malformed.
     """
     file = folder / CLAIMS_FILE
     if not file.is_file():
@@ -126,7 +126,7 @@ OF_PARTS = ("statement", "number", "up_to", "depends_on", "needs_length")
 
 
 def statement(paper: str, name: str, content: object) -> Statement:
-    """One table of the file; what a part does not say, its statement says."""
+    """One table of the file; a part inherits missing keys from its statement."""
     at = f"{paper}.{name}"
     table = checked(at, content, KEYS)
     made = Statement(

@@ -1,7 +1,7 @@
-"""Comparisons and what several of them say together, one line of evidence each.
+"""Comparisons, and the result of several together, one line of evidence each.
 
-Of many that must all hold one fails by chance: it must fail by an interval that is widened for their number
-(Bonferroni), and so must the best of many hold where one is enough.
+Of many that must all hold, one may fail by chance: it must fail by an interval that is widened for their number
+(Bonferroni), and likewise must the best of many hold if one is enough.
 """
 
 from __future__ import annotations
@@ -25,48 +25,48 @@ HELD = frozenset({Status.HOLDS, Status.PARTLY})
 
 
 def line(status: Status, text: str, *, comparisons: int = 1, p: float | None = None) -> Verdict:
-    """A verdict on one difference that an interval tests against zero, or on what has none (`comparisons` 0).
+    """A verdict on one difference that an interval tests against zero, or on something without one (`comparisons` 0).
 
-    `p` is the chance of it, of what an interval decides: see `Cell`.
+    `p` is its probability, if an interval decides: see `Cell`.
     """
     cell = Cell(text, status, p)
     return Verdict(status, (worded(cell),), 0 if status is Status.UNTESTED else comparisons, (cell,))
 
 
 def bounded(status: Status, text: str, *, p: float | None = None) -> Verdict:
-    """A verdict on what is held against a bound: that nothing differs does not make it certain by chance."""
+    """A verdict on a value compared with a bound, which is not subject to chance like a test of a difference."""
     return line(status, text, comparisons=0, p=p)
 
 
 def told(difference: Interval, text: str, *, comparisons: int = 1) -> Verdict:
-    """A verdict on whether a difference is above zero; `comparisons` 0 of a distance from a bound."""
+    """A verdict on whether a difference is above zero; `comparisons` is 0 for a distance from a bound."""
     return line(above_zero(difference), text, comparisons=comparisons, p=p_of_zero(difference))
 
 
 def beyond(distance: float, interval: Interval) -> float:
-    """The chance that an interval ends before what lies this far from its mean."""
+    """The chance that an interval ends before a value this far from its mean."""
     return p_of_zero(Interval(distance, interval.half, interval.n))
 
 
 def above_zero(difference: Interval) -> Status:
-    """Whether a paired difference is above zero, below it, or neither for sure; not testable without an interval."""
+    """Whether a paired difference is certainly above zero, below it, or neither; not testable without an interval."""
     if difference.excludes_zero:
         return Status.HOLDS if difference.mean > 0.0 else Status.FAILS
     return unsure(difference)
 
 
 def unsure(*intervals: Interval) -> Status:
-    """What is said of a comparison that decides nothing: not testable without intervals."""
+    """The status of a comparison that decides nothing: not testable without intervals."""
     return Status.OPEN if all(math.isfinite(one.half) for one in intervals) else Status.UNTESTED
 
 
 def flipped(difference: Interval) -> Interval:
-    """The difference taken the other way round."""
+    """The difference with the opposite sign."""
     return Interval(-difference.mean, difference.half, difference.n)
 
 
 def signed(difference: Interval, sign: float) -> Interval:
-    """The difference, turned round for a sign of -1."""
+    """The difference, with the opposite sign for a sign of -1."""
     return difference if sign > 0.0 else flipped(difference)
 
 
@@ -76,19 +76,19 @@ def worded(cell: Cell) -> str:
 
 
 def noted(verdict: Verdict, texts: Iterable[str]) -> Verdict:
-    """The same verdict, with more lines that are no comparisons."""
+    """The same verdict, with more lines that are not comparisons."""
     more = tuple(Cell(text) for text in texts)
     cells = (*cells_of(verdict), *more)
     return replace(verdict, evidence=(*verdict.evidence, *map(worded, more)), cells=cells)
 
 
 def cells_of(verdict: Verdict) -> tuple[Cell, ...]:
-    """What the lines of its evidence are made of."""
+    """The cells behind the lines of its evidence."""
     return verdict.cells or tuple(Cell(text) for text in verdict.evidence)
 
 
 def together(status: Status, verdicts: Sequence[Verdict]) -> Verdict:
-    """The evidence of several checks under one status; not testable where there are none."""
+    """The evidence of several checks under one status; not testable if there are none."""
     if not verdicts:
         return line(Status.UNTESTED, "nothing was run that this compares")
     evidence = tuple(text for verdict in verdicts for text in verdict.evidence)
@@ -101,10 +101,10 @@ WORST_FIRST = (Status.FAILS, Status.OPEN, Status.UNTESTED, Status.PARTLY)
 
 
 def combined(verdicts: Iterable[Verdict]) -> Verdict:
-    """All must hold: fails when one fails, cannot be told when one cannot.
+    """Require all to hold: it fails if one fails, and cannot be told if one cannot.
 
-    One of many fails by chance: it fails by an interval of 95 % over their number, or it cannot be told. That all hold
-    needs no such care.
+    One of many may fail by chance: it must fail by an interval of 95 % over their number, or is open. That all hold
+    needs no such correction.
     """
     found = list(verdicts)
     ps = [cell.p for verdict in found for cell in cells_of(verdict)]
@@ -115,7 +115,7 @@ def combined(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def graded(verdicts: Iterable[Verdict]) -> Verdict:
-    """A statement in several numbers, which may hold in part: all, none, some of them, or none that could be told."""
+    """A statement in several numbers, which may hold in part: all, none, some of them, or none that can be decided."""
     found = list(verdicts)
     statuses = {verdict.status for verdict in found} or {Status.UNTESTED}
     told = statuses - {Status.OPEN, Status.UNTESTED}
@@ -128,9 +128,9 @@ def graded(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def among(many: int, verdict: Verdict, decided: Set[Status]) -> Status:
-    """The status of one part of a statement that rests on `many` comparisons.
+    """The status of one part of a statement with `many` comparisons.
 
-    A status in `decided` becomes open unless one of the comparisons behind it still decides as one of that many.
+    A status in `decided` becomes open unless one of its comparisons still decides as one of that many.
     """
     cells = [cell for cell in verdict.cells if cell.status in decided]
     if verdict.status in decided and cells and not any(is_sure(many, cell) for cell in cells):
@@ -144,14 +144,14 @@ def is_sure(many: int, cell: Cell) -> bool:
 
 
 def one_of(many: int, cell: Cell) -> Cell:
-    """A comparison as one of so many that must all hold; open if it fails by itself alone."""
+    """A comparison as one of so many that must all hold; open if it fails only on its own."""
     if cell.status is not Status.FAILS or is_sure(many, cell):
         return cell
     return replace(cell, status=Status.OPEN, text=f"{cell.text}; {MARKS[Status.FAILS]} by itself, not as one of {many}")
 
 
 def best_of(many: int, verdict: Verdict) -> Verdict:
-    """A verdict on one comparison that was chosen as the best of so many; open if it holds by itself alone."""
+    """A verdict on one comparison chosen as the best of so many; open if it holds only on its own."""
     (cell,) = verdict.cells
     if cell.status not in HELD or is_sure(many, cell):
         return verdict

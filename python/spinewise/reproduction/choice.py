@@ -1,4 +1,4 @@
-"""Which experiments a name stands for: all, those of a paper, that of a figure, those that judge a claim."""
+"""Resolve a name to experiments: all, those of a paper, that of a figure, those that judge a claim."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _COUNTED = re.compile(r"(.*?)(\d+)")
 
 @dataclass(frozen=True)
 class Choice:
-    """Some experiments, and why these.
+    """Some experiments, and how they were named.
 
     Attributes:
         name: what was asked for.
-        folder: of the papers.
+        folder: the folder of the papers.
         listed: the experiments as papers.toml lists them, in its order.
-        experiments: they themselves.
+        experiments: the loaded experiments.
         claim: the claim that was asked for, if one was.
     """
 
@@ -38,24 +38,24 @@ class Choice:
 
     @property
     def alone(self) -> bool:
-        """Whether one experiment was asked for by its id or figure."""
+        """Whether one experiment was requested by its id or figure."""
         return len(self.listed) == 1 and self.name in self.listed[0].names
 
     @property
     def catalogue(self) -> Catalogue | None:
-        """What the papers of the folder state; None if the folder has no such list."""
+        """The statements of the folder's papers; None if the folder has no such list."""
         return load(self.folder)
 
     def wants(self, claim: Claim) -> bool:
-        """Whether a claim of these experiments was asked for."""
+        """Whether a claim of these experiments was requested."""
         return self.claim is None or self.claim in names_of(claim)
 
 
 def choose(folder: Path, name: str) -> Choice:
-    """The experiments of a folder of papers that `name` stands for.
+    """The experiments of a folder of papers that `name` means.
 
     Raises:
-        SpecError: it is no paper, figure or claim, with the nearest that is; or the folder's list of what is tested
+        SpecError: it is not a paper, figure or claim, with the nearest that is; or the folder's list of what is tested
             names a check of these experiments that they do not make.
     """
     entries = listed(folder)
@@ -65,7 +65,7 @@ def choose(folder: Path, name: str) -> Choice:
 
 
 def named(folder: Path, name: str, entries: Sequence[Listed]) -> Choice:
-    """Those of these entries that `name` stands for."""
+    """The entries that `name` means."""
     if name == ALL:
         return chosen(folder, name, entries)
     of_name = [entry for entry in entries if name in entry.names]
@@ -90,36 +90,36 @@ def chosen(folder: Path, name: str, entries: Sequence[Listed]) -> Choice:
 
 
 def names_of(claim: Claim) -> set[str]:
-    """What a claim may be asked for by: its id, and that without the letter of a part."""
+    """The names by which a claim can be requested: its id, and the id without the letter of a part."""
     whole = _PART.fullmatch(claim.id)
     return {claim.id, whole[1]} if whole else {claim.id}
 
 
 def claim_names(experiment: Experiment) -> list[str]:
-    """What the claims of an experiment may be asked for by, in order; parts of one by the name of the whole."""
+    """The names by which the claims of an experiment can be requested, in order; parts by the name of the whole."""
     return sorted({min(names_of(claim), key=len) for claim in experiment.claims})
 
 
 def spans(names: Sequence[str]) -> list[str]:
-    """Names in order, of those that are counted up the first and the last: "C2-02 to C2-14", "C2-38"."""
+    """Names in order; of consecutive ones only the first and the last: "C2-02 to C2-14", "C2-38"."""
     found: list[list[str]] = []
     for name in names:
         if found and follows(found[-1][-1], name):
             found[-1].append(name)
         else:
             found.append([name])
-    # Two in a row are as short by themselves.
+    # Two adjacent names would be as short on their own.
     return [text for one in found for text in (one if len(one) < 3 else [f"{one[0]} to {one[-1]}"])]
 
 
 def follows(one: str, other: str) -> bool:
-    """Whether a name is that before, counted up."""
+    """Whether a name is the successor of another."""
     first, second = _COUNTED.fullmatch(one), _COUNTED.fullmatch(other)
     return bool(first and second and first[1] == second[1] and int(first[2]) + 1 == int(second[2]))
 
 
 def unknown(name: str, entries: Sequence[Listed], experiments: Iterable[Experiment]) -> SpecError:
-    """What to say of a name that stands for nothing."""
+    """The error for a name that means nothing."""
     claims = {one for experiment in experiments for claim in experiment.claims for one in names_of(claim)}
     papers = list(dict.fromkeys(entry.paper for entry in entries))
     names = [ALL, *papers, *(one for entry in entries for one in entry.names), *sorted(claims)]

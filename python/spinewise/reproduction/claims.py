@@ -1,8 +1,8 @@
 """Checks of a paper's statements, computed from paired runs.
 
-A comparison is decided when the 95 % interval of the paired difference excludes zero, cannot be told when the
+A comparison is decided when the 95 % interval of the paired difference excludes zero, is not distinguishable when the
 interval includes it, and is not testable without an interval. A statement about several points holds when it holds at
-all of them, and fails when one of them contradicts it; what several comparisons say together is in `cells`.
+all of them, and fails when one of them contradicts it; `cells` combines several comparisons.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ ENOUGH = 0.5
 
 
 def lower(measured: Measured, curve: str, others: Sequence[str], metric: str, xs: Sequence[float] = ()) -> Verdict:
-    """`curve` lies below each of `others` at every x."""
+    """Judge whether `curve` is below each of `others` at every x."""
     return combined(
         told(flipped(measured.difference(curve, other, x, metric)), comparison(measured, curve, other, metric, x))
         for x in xs or measured.xs
@@ -96,7 +96,7 @@ def lower(measured: Measured, curve: str, others: Sequence[str], metric: str, xs
 
 
 def higher(measured: Measured, curve: str, others: Sequence[str], metric: str, xs: Sequence[float] = ()) -> Verdict:
-    """`curve` lies above each of `others` at every x."""
+    """Judge whether `curve` is above each of `others` at every x."""
     return combined(
         told(measured.difference(curve, other, x, metric), comparison(measured, curve, other, metric, x))
         for x in xs or measured.xs
@@ -133,7 +133,7 @@ def step_text(measured: Measured, curve: str, metric: str, before: float, after:
 
 
 def within(variant: str, check: Callable[[Measured], Verdict]) -> Callable[[Measured], Verdict]:
-    """A check of one variant of the experiment alone; not testable without any runs of it."""
+    """A check on only one variant of the experiment; not testable without any runs of it."""
     return partial(_within, variant, check)
 
 
@@ -143,9 +143,9 @@ def _within(variant: str, check: Callable[[Measured], Verdict], measured: Measur
 
 
 def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verdict:
-    """`metric` rises (`rising` = 1) or falls (-1) along `curve`: from end to end, and no step goes the other way.
+    """Judge whether `metric` rises (`rising` = 1) or falls (-1) along `curve`: from end to end, with no opposite step.
 
-    In part when the ends say so and a step does not.
+    In part if the ends do but a step does not.
     """
     if len(measured.xs) < 2:
         return line(Status.UNTESTED, f"{named(metric)} of {curve}: fewer than two points")
@@ -165,10 +165,10 @@ def trend(measured: Measured, curve: str, metric: str, *, rising: float) -> Verd
 
 
 def bend(measured: Measured, curve: str, metric: str, *, valley: float) -> Verdict:
-    """`metric` has a valley (`valley` = 1) or a peak (-1) inside: some point lies beyond both ends.
+    """Judge whether `metric` has a valley (`valley` = 1) or a peak (-1) inside: some point lies beyond both ends.
 
-    It fails where an end lies beyond all points inside for sure: the line goes one way. The point is the one whose mean
-    is furthest out, and so chosen by what is then tested: it lies beyond an end as the best of all points inside does.
+    It fails if an end certainly lies beyond all points inside: the line is monotonic. The point is the one whose mean
+    is furthest out, and so chosen by the tested value: it is judged as the best of all points inside.
     """
     inner = measured.xs[1:-1]
     if not inner:
@@ -209,7 +209,7 @@ def is_time(metric: str) -> bool:
 
 
 def zero(measured: Measured, curve: str, metric: str) -> Verdict:
-    """`metric` is exactly zero on `curve`, in every run."""
+    """Judge whether `metric` is exactly zero on `curve`, in every run."""
     values = [value for x in measured.xs for value in measured.values(curve, x, metric)]
     if not values:
         return line(Status.UNTESTED, f"{named(metric)}: {curve} has no runs")
@@ -221,7 +221,7 @@ def zero(measured: Measured, curve: str, metric: str) -> Verdict:
 
 
 def growing(measured: Measured, curve: str, metric: str) -> Verdict:
-    """`metric` rises from each x to the next on `curve` (paired by seed)."""
+    """Judge whether `metric` rises from each x to the next on `curve` (paired by seed)."""
     return combined(
         told(step(measured, curve, metric, before, after), step_text(measured, curve, metric, before, after))
         for before, after in pairwise(measured.xs)
@@ -229,21 +229,21 @@ def growing(measured: Measured, curve: str, metric: str) -> Verdict:
 
 
 def metric_above(measured: Measured, curve: str, high: str, low: str, x: float) -> Verdict:
-    """One metric lies above another on the same curve at x (paired by seed)."""
+    """Judge whether one metric is above another on the same curve at x (paired by seed)."""
     difference = paired_difference(*measured.pairs((curve, x, high), (curve, x, low)))
     own, its = (measured.interval(curve, x, name).mean for name in (high, low))
     return told(difference, f"{curve}: {high} {amount(high, own)} against {low} {amount(low, its)}")
 
 
 def below_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
-    """`metric` lies below a fixed limit on `curve` at x."""
+    """Judge whether `metric` is below a fixed limit on `curve` at x."""
     interval = t_interval([limit - value for value in measured.values(curve, x, metric)])
     text = f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}"
     return told(interval, text, comparisons=0)
 
 
 def above_limit(measured: Measured, curve: str, metric: str, limit: float, x: float) -> Verdict:
-    """`metric` lies above a fixed limit on `curve` at x."""
+    """Judge whether `metric` is above a fixed limit on `curve` at x."""
     interval = t_interval([value - limit for value in measured.values(curve, x, metric)])
     text = f"{level(measured, curve, metric, x)}, limit {limit_of(metric, limit)}"
     return told(interval, text, comparisons=0)
@@ -256,7 +256,7 @@ def level(measured: Measured, curve: str, metric: str, x: float) -> str:
 
 
 def near(measured: Measured, curve: str, metric: str, x: float, value: float, *, within: float) -> Verdict:
-    """`metric` of `curve` lies within a tolerance of a value that the paper gives, the interval and all."""
+    """Judge whether `metric` of `curve` is within a tolerance of the paper's value, including its interval."""
     own = measured.interval(curve, x, metric)
     status = unsure(own)
     if own.n >= 2 and value - within <= own.low and own.high <= value + within:
@@ -269,29 +269,29 @@ def near(measured: Measured, curve: str, metric: str, x: float, value: float, *,
 
 
 PAPERS, OURS = "paper", "asked for"
-"""Whose number an effect is compared with: the paper's, or ours where the paper says no more than a word."""
+"""The source of the number an effect is compared with: the paper, or us if the paper has only a word."""
 
 
 def reduction(
     measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float, whose: str = PAPERS
 ) -> Verdict:
-    """`metric` of `curve` lies below that of `other` by a share that the paper gives as `claimed`.
+    """Judge whether `metric` of `curve` is below that of `other` by the paper's share `claimed`.
 
     It holds when the difference is certain and at least `ENOUGH` of what is claimed, in part when it is certain but
-    less. It fails when `curve` is higher for sure, or an effect of that size is excluded; else it cannot be told.
+    less. It fails when `curve` is certainly higher, or an effect of that size is excluded; else it cannot be told.
     """
     return effect(measured, curve, other, metric, x, claimed=-claimed, whose=whose)
 
 
 def increase(measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float) -> Verdict:
-    """`metric` of `curve` lies above that of `other` by a share that the paper gives; judged as `reduction` is."""
+    """Judge whether `metric` of `curve` is above that of `other` by the paper's share, like `reduction`."""
     return effect(measured, curve, other, metric, x, claimed=claimed)
 
 
 def effect(
     measured: Measured, curve: str, other: str, metric: str, x: float, *, claimed: float, whose: str = PAPERS
 ) -> Verdict:
-    """A relative difference that the paper gives with its sign; see `reduction`."""
+    """Judge a relative difference that the paper gives with its sign; see `reduction`."""
     its = measured.interval(other, x, metric).mean
     change = signed(measured.difference(curve, other, x, metric), claimed)
     enough = ENOUGH * abs(claimed) * its
@@ -306,7 +306,7 @@ def effect(
 
 
 def exceeds(measured: Measured, curve: str, other: str, metric: str, x: float, *, by: float) -> Verdict:
-    """`metric` of `curve` lies above that of `other` by more than a share, the whole interval."""
+    """Judge whether `metric` of `curve` is above that of `other` by more than a share, with its whole interval."""
     base = measured.interval(other, x, metric).mean
     change = measured.difference(curve, other, x, metric)
     further = Interval(change.mean - by * base, change.half, change.n)
@@ -315,7 +315,7 @@ def exceeds(measured: Measured, curve: str, other: str, metric: str, x: float, *
 
 
 def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others: Sequence[str] = ()) -> Verdict:
-    """A paper's "up to": the largest share by which `curve` lies below any of `others` (default: all) at any x."""
+    """Judge a paper's "up to": the largest share by which `curve` is below any of `others` (default: all) at any x."""
     return largest(
         [(measured, other, x) for other in others or measured.others(curve) for x in measured.xs],
         curve,
@@ -327,10 +327,10 @@ def up_to(measured: Measured, curve: str, metric: str, *, claimed: float, others
 def largest(
     places: Sequence[tuple[Measured, str, float]], curve: str, metric: str, *, claimed: float, of: int = 0
 ) -> Verdict:
-    """An "up to" over these cells: measurements, another curve, an x.
+    """Judge an "up to" over these cells: measurements, another curve, an x.
 
-    One cell is enough, so one of those decides that are below for sure as one of all (of `of`, where there are more
-    than these), and the one furthest below of them; of all cells if none is. The median stands beside it.
+    One cell is enough, so one decides of those that are certainly below as one of all (of `of`, if there are more
+    than these), namely the one furthest below; of all cells if none is. The median is shown with it.
     """
     if not places:
         return line(Status.UNTESTED, f"{named(metric)}: no runs of {curve} and others")
@@ -344,7 +344,7 @@ def largest(
 
 
 def median_cell(shares: Sequence[float]) -> str:
-    """What stands beside the best cell: the median over all, each a share by which one lies above another."""
+    """The text shown with the best cell: the median over all, each a share by which one is above another."""
     known = sorted(share for share in shares if math.isfinite(share))
     if not known:
         return f"median of {len(shares)} cells: no number"
@@ -352,13 +352,13 @@ def median_cell(shares: Sequence[float]) -> str:
 
 
 def relative(measured: Measured, curve: str, other: str, x: float, metric: str) -> float:
-    """Mean difference from another curve as a share of that; NaN, which is never the least, counts as none."""
+    """The mean difference from another curve as a share of it; infinity for NaN, so that it is never the least."""
     share = measured.difference(curve, other, x, metric).mean / measured.interval(other, x, metric).mean
     return share if math.isfinite(share) else math.inf
 
 
 def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, within: float) -> Verdict:
-    """`metric` of `curve` lies within a share of that of `other`."""
+    """Judge whether `metric` of `curve` is within a share of that of `other`."""
     change = measured.difference(curve, other, x, metric)
     bound = within * measured.interval(other, x, metric).mean
     status = unsure(change)
@@ -371,7 +371,7 @@ def alike(measured: Measured, curve: str, other: str, metric: str, x: float, *, 
 
 
 def no_worse(measured: Measured, curve: str, other: str, metric: str, x: float, *, within: float) -> Verdict:
-    """`metric` of `curve` does not lie above that of `other` by more than a share."""
+    """Judge whether `metric` of `curve` is not above that of `other` by more than a share."""
     change = measured.difference(curve, other, x, metric)
     bound = within * measured.interval(other, x, metric).mean
     status = unsure(change)
@@ -384,9 +384,9 @@ def no_worse(measured: Measured, curve: str, other: str, metric: str, x: float, 
 
 
 def in_each(readings: Iterable[str], statements: Sequence[Claim], *, headline: Sequence[str]) -> tuple[Claim, ...]:
-    """These claims in each of several readings, which are variants of the experiment: headlines in those of `headline`.
+    """These claims in each of several readings, which are variants of the experiment; `headline` names the headlines.
 
-    What a claim says of its own reading stands before the variant; where it is no headline, it is none in any.
+    A claim's own reading comes before the variant; a claim that is not a headline is not one in any reading.
     """
     return tuple(
         replace(
@@ -401,5 +401,5 @@ def in_each(readings: Iterable[str], statements: Sequence[Claim], *, headline: S
 
 
 def beside(claim: str, figure: str, statement: str, check: Callable[[Measured], Verdict], reading: str) -> Claim:
-    """A reading that stands beside the headline."""
+    """A reading shown in addition to the headline."""
     return Claim(claim, figure, statement, check, reading=reading, headline=False)

@@ -1,12 +1,12 @@
-"""Evidence that is kept: what the runs of an experiment came to, small enough for a repository.
+"""The kept evidence: the results of an experiment's runs, small enough for a repository.
 
 ```text
-EVIDENCE/<experiment>/evidence.json    where it comes from, and every check with its verdict and the lines behind it
+EVIDENCE/<experiment>/evidence.json    its origin, and every check with its verdict and the lines behind it
 EVIDENCE/<experiment>/runs.parquet     a row a run: form, curve, x, seed, flows, hashes, and every number measured
 EVIDENCE/<experiment>/lines.parquet    the lines of its figures over time, as means over seeds, thinned out
 ```
 
-Pages are made from it alone: verdicts can be judged again from the numbers of the runs, and figures drawn.
+Pages are made from it alone: verdicts can be recomputed from the numbers of the runs, and figures drawn.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     pass
 
 RUNS, LINES = "runs.parquet", "lines.parquet"
-# Bytes kept of the hashes of a run: enough to tell any two apart.
+# Bytes kept of the hashes of a run: enough to distinguish any two.
 HASH_BYTES = 8
-# Columns of a run; the others are what was measured.
+# Columns of a run; the others are measurements.
 VALUE = "value."
 
 
 @dataclass(frozen=True)
 class KeptRun:
-    """What tells a run of the evidence apart, and what it must give when it is made again.
+    """The identity of a run of the evidence, and the outcome it must give when repeated.
 
     Attributes:
         measurement: its numbers.
@@ -70,16 +70,16 @@ class KeptRun:
 
 @dataclass(frozen=True)
 class KeptMeasured(Measured):
-    """Measurements of kept evidence, whose lines over time are means over seeds already."""
+    """Measurements of kept evidence, whose lines over time are already means over seeds."""
 
     lines: Mapping[tuple[str, str, float, str], Timeline] = field(default_factory=dict)
 
     def within(self, variant: str) -> KeptMeasured:
-        """Only the measurements of one variant of the experiment."""
+        """The measurements of one variant of the experiment."""
         return KeptMeasured(super().within(variant).measurements, variant, self.lines)
 
     def timeline(self, curve: str, metric: str, x: float | None = None) -> Timeline:
-        """The mean over seeds of a line, as it was kept."""
+        """The mean over seeds of a line, as kept."""
         place = (self.variant, curve, self.xs[0] if x is None else x, metric)
         return self.lines.get(place, Timeline(np.array([]), np.array([])))
 
@@ -89,13 +89,13 @@ class Kept:
     """The evidence of an experiment.
 
     Attributes:
-        id: of the experiment.
+        id: the id of the experiment.
         paper: key of its paper.
-        title: what it shows.
-        provenance: where it comes from.
+        title: its title.
+        provenance: its origin.
         checks: every check, with its verdict.
         runs: every run.
-        lines: of its figures, by form, curve, x and metric.
+        lines: the lines of its figures, by form, curve, x and metric.
     """
 
     id: str
@@ -112,7 +112,7 @@ class Kept:
         return KeptMeasured([run.measurement for run in self.runs], "", self.lines)
 
     def reproduction(self, experiment: Experiment) -> Reproduction:
-        """As if it had just been run."""
+        """The reproduction as if it had just been run."""
         verdicts = {check.key: check.verdict for check in self.checks if check.verdict}
         return Reproduction(
             experiment, self.provenance.effort, self.measured, verdicts, provenance=self.provenance
@@ -146,7 +146,7 @@ def record(name: str, paper: str, title: str, provenance: Provenance | None, che
 
 
 def read(folder: Path, name: str) -> Kept | None:
-    """The evidence of an experiment; None where there is none.
+    """Read the evidence of an experiment; None if there is none.
 
     Raises:
         SpecError: it is damaged, or of another format.
@@ -173,7 +173,7 @@ def read(folder: Path, name: str) -> Kept | None:
 
 
 def provenance_of(found: ProvenanceRecord) -> Provenance:
-    """Where evidence comes from."""
+    """The provenance in a record."""
     return Provenance(
         effort=Effort(found["effort"]),
         versions=tuple(found["versions"]),
@@ -194,7 +194,7 @@ def check_of(name: str, found: CheckRecord) -> Check:
 
 
 def runs_of(file: Path) -> Iterator[KeptRun]:
-    """The runs of an experiment; none of one that needs none."""
+    """The runs of an experiment; empty for one that needs none."""
     if not file.is_file():
         return
     table = pq.read_table(file)
@@ -216,9 +216,9 @@ def lines_of(file: Path) -> Iterator[tuple[tuple[str, str, float, str], Timeline
 
 
 def judged_again(kept: Kept, experiment: Experiment) -> Kept:
-    """The same numbers under the checks as they are now.
+    """The same numbers under the current checks.
 
-    A check that wants a number which was not measured then keeps the verdict that was kept; a new one has none.
+    A check that needs a number missing in the evidence keeps its old verdict; a new one has none.
     """
     before = {check.key: check.verdict for check in kept.checks}
     checks = [
@@ -229,7 +229,7 @@ def judged_again(kept: Kept, experiment: Experiment) -> Kept:
 
 
 def verdict_of(claim: Claim, measured: Measured, before: Verdict | None) -> Verdict | None:
-    """What a check says of kept numbers; what it said before where they do not suffice."""
+    """The verdict of a check on kept numbers; its earlier verdict if they do not suffice."""
     try:
         return claim.check(measured)
     except SpecError:
@@ -237,5 +237,5 @@ def verdict_of(claim: Claim, measured: Measured, before: Verdict | None) -> Verd
 
 
 def text_of(kept: Kept) -> str:
-    """evidence.json of what was kept."""
+    """The text of evidence.json for evidence."""
     return record(kept.id, kept.paper, kept.title, kept.provenance, kept.checks)

@@ -1,7 +1,7 @@
-"""An experiment: the runs behind a figure of a paper, what to measure, and the paper's claims.
+"""An experiment: the runs behind a figure of a paper, the measurements, and the paper's claims.
 
-A module ``papers/<paper>/<figure>.py`` defines ``EXPERIMENT``. It says which specs to run (curve, x,
-seed), what to read off each result, which panels to draw, what the paper leaves open (each as a named
+A module ``papers/<paper>/<figure>.py`` defines ``EXPERIMENT``. It defines which specs to run (curve, x,
+seed), what to measure in each result, which panels to draw, what the paper leaves open (each as a named
 assumption), and what the paper states about the figure, each statement with a check that is computed
 from the runs. A check reports; it never fails the command.
 """
@@ -28,14 +28,14 @@ Place = tuple[str, float, str]
 
 
 class Effort(enum.Enum):
-    """How much to run."""
+    """The amount of work: how many points and seeds to run."""
 
     WHOLE = "whole"
     FULL = "full"
     QUICK = "quick"
 
     def choose(self, full: T, quick: T, whole: T | None = None) -> T:
-        """`full` or `quick`; `whole`, where an experiment has it, is every point of the paper, however long."""
+        """Choose `full` or `quick`; or `whole`, if an experiment has it: every point of the paper, however long."""
         if self is Effort.WHOLE and whole is not None:
             return whole
         return quick if self is Effort.QUICK else full
@@ -47,9 +47,9 @@ class Run:
 
     Attributes:
         curve: the line it belongs to, usually a scheme's label.
-        x: where on that line.
+        x: its place on that line.
         seed: runs of different curves with the same seed and x see the same traffic.
-        spec: what to run.
+        spec: the spec to run.
         variant: the version of the experiment ("as printed", "repaired"), when there are several.
     """
 
@@ -70,7 +70,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class Assumption:
-    """Something the paper does not say, and what is assumed here."""
+    """Something the paper does not give, and what is assumed here."""
 
     name: str
     value: str
@@ -84,20 +84,20 @@ class Panel:
     Attributes:
         figure: the paper's name for it ("7a").
         metric: key of the measurement, a number (drawn over x) or a `Timeline`.
-        title: what it shows.
-        x_label: with unit.
-        y_label: with unit.
+        title: its title.
+        x_label: the label of the x axis, with unit.
+        y_label: the label of the y axis, with unit.
         scale: values are multiplied by this (100 for percent).
         variant: see `Run.variant`.
         timeline: whether the metric is a `Timeline`.
-        at: the one x that is drawn, of timelines or of curves side by side, when the experiment has several.
+        at: the single x that is drawn, for timelines or curves side by side, when the experiment has several.
         x_scale: times are multiplied by this (1000 for milliseconds).
-        log: a logarithmic axis, whatever the range of the values; where not, the range decides.
+        log: a logarithmic axis, whatever the range of the values; if False, the range decides.
         log_x: a logarithmic x axis.
-        also: (label, metric) of further lines read off the same runs, such as a model's.
+        also: (label, metric) of further lines from the same runs, such as a model's.
         over: the curve that all are divided by, as some papers draw them ("normalised to ECMP"); "" for none.
         words: (x, word) of an x axis of categories.
-        side_by_side: curves of one x stand side by side, each by its name on the axis.
+        side_by_side: curves of one x are drawn side by side, each by its name on the axis.
     """
 
     figure: str
@@ -119,7 +119,7 @@ class Panel:
 
 
 class Status(enum.Enum):
-    """What came of a check: the words that every page, table and record uses.
+    """The outcome of a check: the words that every page, table and record uses.
 
     `OPEN` has runs whose intervals include both; `UNTESTED` has none, too few, or nothing that could fail.
     """
@@ -133,12 +133,12 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class Cell:
-    """One thing that was compared, as it is judged by itself.
+    """One comparison, as judged on its own.
 
     Attributes:
-        text: in words.
-        status: by an interval of 95 %; None of what is no comparison.
-        p: two-sided, that its interval excludes by chance what it excludes; None of what no interval decides.
+        text: the comparison in words.
+        status: its status by an interval of 95 %; None if it is not a comparison.
+        p: two-sided probability that its interval excludes the value by chance; None if no interval decides.
     """
 
     text: str
@@ -148,14 +148,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class Verdict:
-    """A status and the numbers behind it, one line for each thing that was compared.
+    """A status and the numbers behind it, one line for each comparison.
 
     Attributes:
-        status: what came of it.
-        evidence: in words.
-        comparisons: how many differences were tested against zero by an interval of 95 %; by chance one in twenty
+        status: the outcome.
+        evidence: the evidence in words.
+        comparisons: the number of differences tested against zero by an interval of 95 %; by chance one in twenty
             excludes it.
-        cells: what the lines of the evidence are made of, one each; none of a verdict that was read from a file.
+        cells: the cells behind the lines of the evidence; empty for a verdict read from a file.
     """
 
     status: Status
@@ -169,13 +169,13 @@ class Claim:
     """A statement of the paper and its check.
 
     Attributes:
-        id: of the catalogue (``claims.toml``), with the letter of a part where it has parts: "C0-27c".
-        figure: where the check looks.
-        statement: what is checked, in words.
-        check: computes the verdict.
-        reading: the form, transport or variant that the check is of; "" if there is only one.
+        id: its id in the catalogue (``claims.toml``), with the letter of a part if it has parts: "C0-27c".
+        figure: the figure that it checks.
+        statement: the checked statement, in words.
+        check: a function that computes the verdict.
+        reading: the form, transport or variant that is checked; "" if there is only one.
         headline: whether this reading heads the verdict on the statement; see `Experiment.headline`.
-        form: the form whose figure shows it; "" where the reading or the panel that it names tells (`forms.form_of`).
+        form: the form whose figure shows it; "" if the reading or its panel determines it (`forms.form_of`).
     """
 
     id: str
@@ -188,7 +188,7 @@ class Claim:
 
     @property
     def key(self) -> str:
-        """What tells it from the other checks of its experiment: "C2-03, lossless"."""
+        """The key that identifies it among the checks of its experiment: "C2-03, lossless"."""
         return f"{self.id}, {self.reading}" if self.reading else self.id
 
 
@@ -199,17 +199,17 @@ class Experiment:
     Attributes:
         id: its name on the command line.
         figures: the paper's names of the panels.
-        title: what it shows, in a line.
-        setup: what is run, in words.
+        title: the title in a line.
+        setup: the set-up, in words.
         runs: the runs of an effort.
-        measure: what is kept of a run: a function at the top level of a module (or a `functools.partial` of one with
-            plain arguments), so that other processes can call it and its source says what was measured. That module
+        measure: the record of a run: a function at the top level of a module (or a `functools.partial` of one with
+            plain arguments), so that other processes can call it and its source defines the measurement. That module
             and those it needs have nothing else in them: a claim that is reworded changes no measurement.
         panels: the figure.
-        claims: what the paper states, and how each statement is checked.
-        assumptions: what the paper leaves open.
-        notes: what a reader should know besides.
-        headline: of several readings of a claim, which one heads its verdict, and the words of the paper that say so.
+        claims: the paper's statements, and their checks.
+        assumptions: assumptions where the paper leaves something open.
+        notes: further notes for readers.
+        headline: which of several readings of a claim heads its verdict, and the words of the paper that support it.
     """
 
     id: str
@@ -227,12 +227,12 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one run gave.
+    """The result of one run.
 
     Attributes:
         run: what was run.
-        values: what was measured, by name.
-        outcome_hash: of the run.
+        values: the measured values, by name.
+        outcome_hash: the hash of the run's outcome.
         unfinished: flows not done when it stopped.
         overloaded: whether the worst cut was offered more than it can carry for long.
         flows: flows in all.
@@ -266,7 +266,7 @@ class Measured:
     variant: str = field(default="")
 
     def within(self, variant: str) -> Measured:
-        """Only the measurements of one variant of the experiment."""
+        """The measurements of one variant of the experiment."""
         return Measured([m for m in self.measurements if m.run.variant == variant], variant)
 
     @cached_property
@@ -284,7 +284,7 @@ class Measured:
         return [curve for curve in self.curves if curve not in names]
 
     def mark(self, x: float) -> str:
-        """What must be said of the cells at `x`: ", overloaded", ", flows unfinished", both or nothing."""
+        """The marks of the cells at `x`: ", overloaded", ", flows unfinished", both or nothing."""
         cells = [m for m in self.measurements if m.run.x == x]
         marks = {
             ", overloaded": any(m.overloaded for m in cells),
@@ -315,13 +315,13 @@ class Measured:
         return stats.paired_difference(*self.pairs((curve, x, metric), (other, x, metric)))
 
     def pairs(self, one: Place, other: Place) -> tuple[list[float], list[float]]:
-        """The numbers of two places, seed by seed, of the seeds that both have: a run may have failed."""
+        """The numbers of two places, seed by seed, for the seeds that both have: a run may have failed."""
         first, second = (self.by_seed(*place) for place in (one, other))
         seeds = [seed for seed in first if seed in second]
         return [first[seed] for seed in seeds], [second[seed] for seed in seeds]
 
     def by_seed(self, curve: str, x: float, metric: str) -> dict[int, float]:
-        """One number of each seed, in order."""
+        """One number for each seed, in order."""
         found = {m.run.seed: measured_value(m, metric) for m in self.at(curve, x)}
         return {seed: value for seed, value in found.items() if not isinstance(value, Timeline)}
 
@@ -331,7 +331,7 @@ class Measured:
         return stats.Interval(1.0 + change.mean, change.half, change.n)
 
     def seeds_drawn(self, metric: str) -> int:
-        """Of how many seeds a line of this metric was kept."""
+        """The number of seeds with a line of this metric."""
         lines = ((m.run.seed, m.values.get(metric)) for m in self.measurements)
         return len({seed for seed, line in lines if isinstance(line, Timeline) and len(line.time_s)})
 

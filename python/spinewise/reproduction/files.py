@@ -1,4 +1,4 @@
-"""What `reproduce` writes: figures, verdicts, measurements, and a page to read."""
+"""The files that `reproduce` writes: figures, verdicts, measurements, and a page to read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW_FORMS, EXAMPLES = 3, 2
-"""Where there is little room, more forms than the first are told by as many examples as the second."""
+"""If there is little room, more forms than the first number are shown by as many examples as the second."""
 
 
 def write_files(done: Reproduction, target: Path) -> None:
@@ -35,14 +35,14 @@ def write_files(done: Reproduction, target: Path) -> None:
 
 
 def variants(done: Reproduction) -> list[str]:
-    """The versions of the experiment whose runs are all there, in the order of the panels."""
+    """The versions of the experiment whose runs are complete, in the order of the panels."""
     known = {m.run.variant for m in done.measured.measurements}
     named = dict.fromkeys(panel.variant for panel in done.experiment.panels)
     return [name for name in named if name in known and name not in done.lacking]
 
 
 def figure_name(done: Reproduction, variant: str) -> str:
-    """File name of a figure, without its ending."""
+    """The file name of a figure, without its suffix."""
     words = [done.experiment.id, *variant.lower().replace("µ", "u").split()]
     return "-".join("".join(c for c in word if c.isascii() and (c.isalnum() or c == "-")) for word in words)
 
@@ -110,7 +110,7 @@ def timeline_curve(panel: Panel, measured: Measured, curve: str) -> plot.Curve:
 
 
 def seeds_of(measured: Measured) -> str:
-    """How many seeds a point has, in words: "5 to 10 seeds" where points differ."""
+    """The number of seeds of a point, in words: "5 to 10 seeds" if points differ."""
     points: dict[tuple[str, float], set[int]] = {}
     for one in measured.measurements:
         points.setdefault((one.run.curve, one.run.x), set()).add(one.run.seed)
@@ -119,7 +119,7 @@ def seeds_of(measured: Measured) -> str:
 
 
 def caption(done: Reproduction, measured: Measured) -> str:
-    """What a reader must know about the figure."""
+    """The caption: what a reader must know about the figure."""
     lost = sum(m.unfinished for m in measured.measurements)
     kinds = {panel.timeline for panel in done.experiment.panels}
     timelines = kinds == {True}
@@ -167,12 +167,12 @@ def record(done: Reproduction) -> dict[str, object]:
 
 
 def provenance_record(found: Provenance | None) -> dict[str, object] | None:
-    """Where the numbers come from."""
+    """The provenance of the numbers, as a record."""
     return None if found is None else {**vars(found), "effort": found.effort.value}
 
 
 def claim_record(done: Reproduction, claim: Claim) -> dict[str, object]:
-    """A claim with its verdict; null while its runs are not all there."""
+    """A claim with its verdict; null while its runs are incomplete."""
     found = done.verdicts.get(claim.key)
     return {
         "id": claim.id,
@@ -253,12 +253,12 @@ def what_is_missing(done: Reproduction) -> list[str]:
 
 
 def lacking(counts: Mapping[str, int]) -> str:
-    """How many runs are missing of which forms."""
+    """The number of missing runs, by form."""
     return "; ".join(f"{count:,} runs" + (f" of {name}" if name else "") for name, count in counts.items())
 
 
 def lacking_briefly(counts: Mapping[str, int]) -> str:
-    """The same on a line or two: of many forms a few examples."""
+    """The same on a line or two: for many forms, a few examples."""
     if len(counts) <= FEW_FORMS:
         return lacking(counts)
     some = lacking(dict(list(counts.items())[:EXAMPLES]))
@@ -266,7 +266,7 @@ def lacking_briefly(counts: Mapping[str, int]) -> str:
 
 
 def cells(measured: Measured) -> list[str]:
-    """A table of the runs by variant and x: how many flows they had, and what must be said of them."""
+    """A table of the runs by variant and x: the number of their flows, and necessary notes."""
     lines = ["| variant | x | runs | flows a run | flows unfinished | overloaded runs |", "|---|---|---|---|---|---|"]
     for name in dict.fromkeys(m.run.variant for m in measured.measurements):
         part = measured.within(name)

@@ -1,6 +1,6 @@
-"""Which forms of an experiment head the verdicts: their runs come first, and pages show their figures.
+"""The forms of an experiment that head the verdicts: their runs come first, and pages show their figures.
 
-And which of them shows what a check says.
+Also the form that shows what a check tests.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from spinewise.reproduction.experiment import Claim, Experiment
 
 
 def headline_forms(experiment: Experiment, forms: Sequence[str]) -> list[str]:
-    """Those of `forms` that the headline readings of an experiment are of; none where no reading heads a verdict.
+    """The forms of the headline readings of an experiment; empty if no reading heads a verdict.
 
     A reading ends with the name of its form ("CLOVE, ECN-TCP" with "ECN-TCP") or the other way round, or a form goes
     on from it ("Reno" to "Reno, whole"); one without a name is of all forms.
@@ -23,7 +23,7 @@ def headline_forms(experiment: Experiment, forms: Sequence[str]) -> list[str]:
 
 
 def of_reading(reading: str, forms: Sequence[str]) -> list[str]:
-    """The forms that one reading is of."""
+    """The forms that one reading is about."""
     if not reading:
         return list(forms)
     exact = [form for form in forms if not form or covers(reading, form) or covers(form, reading)]
@@ -43,8 +43,8 @@ def covers(reading: str, form: str) -> bool:
 def form_of(experiment: Experiment, claim: Claim, forms: Sequence[str]) -> str:
     """The form, of those that have a figure, that shows what a claim checks.
 
-    The one that it names; else the one with the longest name in its reading; else the first that has the panel where
-    the check looks ("5c" of "5c,d"); else the first.
+    The one that it names; else the one with the longest name in its reading; else the first that has the panel that
+    the check uses ("5c" of "5c,d"); else the first.
     """
     if claim.form in forms and claim.form:
         return claim.form
@@ -59,7 +59,7 @@ def form_of(experiment: Experiment, claim: Claim, forms: Sequence[str]) -> str:
 
 
 def shown_in(experiment: Experiment, statement: Statement, forms: Sequence[str]) -> list[str]:
-    """The forms that show the headline checks of a statement; none without a figure."""
+    """The forms that show the headline checks of a statement; empty without a figure."""
     if not forms:
         return []
     heads = [one for one in experiment.claims if one.headline and one.id in (statement.id, *statement.ids)]

@@ -1,4 +1,4 @@
-"""Keeping the evidence of an experiment whose runs are all there."""
+"""Keep the evidence of an experiment whose runs are complete."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from spinewise.reproduction.suite import Part
     from spinewise.sweeps.store import Ledger
 
-# Points kept of a line: more than a figure can show.
+# Points kept of a line: more than a figure can resolve.
 POINTS = 400
 
 
 def keep(part: Part, done: Reproduction, ledger: Ledger, folder: Path) -> None:
-    """Write the evidence of an experiment whose runs are all there; that of others stays as it is.
+    """Write the evidence of an experiment whose runs are complete; that of others is unchanged.
 
     Raises:
-        SpecError: it is of a quick effort, runs are missing, or the folder cannot be written.
+        SpecError: its effort is quick, runs are missing, or the folder cannot be written.
     """
     refuse_unfit(done)
     place = folder / done.experiment.id
@@ -53,7 +53,7 @@ def keep(part: Part, done: Reproduction, ledger: Ledger, folder: Path) -> None:
 
 
 def refuse_unfit(done: Reproduction) -> None:
-    """Only whole experiments of full length are evidence."""
+    """Refuse anything but whole experiments of full length as evidence."""
     if done.effort is Effort.QUICK:
         raise SpecError("--keep", "with --quick", "an effort of full length", "a quick run gives a direction only")
     if done.lacking:
@@ -98,7 +98,7 @@ def is_number(value: object) -> bool:
 
 
 def number_of(value: float | Timeline | None) -> float | None:
-    """A measured number; None where there is none."""
+    """A measured number; None if there is none."""
     return None if value is None or isinstance(value, Timeline) else float(value)
 
 
@@ -132,12 +132,12 @@ def lines_table(done: Reproduction) -> pa.Table:
 
 
 def metrics_of(panel: Panel) -> list[str]:
-    """What a panel draws."""
+    """The metrics that a panel draws."""
     return [panel.metric, *(metric for _, metric in panel.also)]
 
 
 def thinned(line: Timeline) -> Timeline:
-    """A line of at most `POINTS` points: of each stretch of it the least and the greatest value stay, in order."""
+    """A line of at most `POINTS` points: the minimum and maximum of each stretch are kept, in order."""
     count = len(line.time_s)
     if count <= POINTS:
         return line

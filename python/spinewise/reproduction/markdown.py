@@ -1,4 +1,4 @@
-"""Tables in Markdown of what ``reproduce`` wrote, for the pages of ``docs/``."""
+"""Tables in Markdown from the output of ``reproduce``, for the pages of ``docs/``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(folder: Path) -> tuple[str, Measured]:
 
 
 def read_record(folder: Path) -> ReproduceRecord:
-    """What ``reproduce`` wrote, of a format that is known."""
+    """Read what ``reproduce`` wrote, in a known format."""
     file = folder / formats.REPRODUCE.record
     return cast(ReproduceRecord, formats.read(file, formats.REPRODUCE, "folder", "results of `reproduce`"))
 
@@ -77,7 +77,7 @@ def plain(measured: Measured, curve: str, x: float, metric: str, scale: float) -
 
 
 def against(measured: Measured, curve: str, base: str, x: float, metric: str) -> str:
-    """The paired difference from another curve, in percent of that."""
+    """The paired difference from another curve, in percent of the latter."""
     change, its = measured.difference(curve, base, x, metric), measured.interval(curve=base, x=x, metric=metric)
     return f"{100 * change.mean / its.mean:+.1f} ±{100 * change.half / its.mean:.1f}"
 
@@ -88,7 +88,7 @@ def names(measured: Measured) -> list[str]:
 
 
 def place(part: Measured, x: float) -> str:
-    """An x, with a star where any run offered more than the worst cut carries."""
+    """An x, with a star if any run offered more than the worst cut carries."""
     return f"{x:g}" + "*" * any(m.overloaded for m in part.measurements if m.run.x == x)
 
 

@@ -1,4 +1,4 @@
-"""What a reproduction reads off a run."""
+"""The measurements that a reproduction takes from a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Values = dict[str, bool | int | float | Timeline]
 
 @dataclass(frozen=True)
 class Reading:
-    """What is kept of one run; see `spinewise.reproduction.experiment.Measurement`."""
+    """The record of one run; see `spinewise.reproduction.experiment.Measurement`."""
 
     values: Values
     unfinished: int
@@ -29,19 +29,19 @@ class Reading:
 def read(
     measure: Callable[[Run, Result], Mapping[str, float | Timeline]], run: Run, _spec: Spec, result: Result
 ) -> Reading:
-    """What an experiment keeps of one of its runs."""
+    """Make an experiment's record of one of its runs."""
     summary = result.summary()
     flows = summary.of("all")
     return Reading(dict(measure(run, result)), flows.unfinished, summary.overloaded, flows.flows)
 
 
 def reading(experiment: Experiment, run: Run) -> Measure[Reading]:
-    """What an experiment reads off one of its runs."""
+    """The measure of an experiment for one of its runs."""
     return Measure(experiment.id, Reading, partial(read, experiment.measure, run))
 
 
 def measurement(run: Run, task: Task, swept: Swept) -> Measurement:
-    """What one run of an experiment gave, after a sweep."""
+    """The measurement of one run of an experiment, after a sweep."""
     (measure,) = task.measures
     found = swept.value(task, measure)
     assert isinstance(found, Reading)

@@ -1,4 +1,4 @@
-"""What ``reproduce`` writes of several experiments: a page with every claim, and a folder for each of them."""
+"""The files that ``reproduce`` writes for several experiments: a page with every claim, and a folder for each."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from spinewise.show.markdown import cell
 
 @dataclass(frozen=True)
 class Section:
-    """An experiment, as the page of several tells of it.
+    """An experiment on the page of several.
 
     Attributes:
-        id: of the experiment.
-        title: what it shows.
+        id: the id of the experiment.
+        title: its title.
         provenance: where its numbers come from.
         lacking: how many runs of which forms are missing.
         failed: why runs failed.
-        checks: those that were asked for.
+        checks: the requested checks.
         pictures: the files of its figures by form.
-        experiment: what it says of itself.
+        experiment: its definition.
     """
 
     id: str
@@ -45,13 +45,13 @@ class Section:
 
     @property
     def missing(self) -> str:
-        """What is missing, in words; empty if nothing is."""
+        """The missing runs, in words; empty if there are none."""
         return files.lacking(self.lacking)
 
 
 @dataclass(frozen=True)
 class Overview:
-    """Several experiments and what came of them."""
+    """Several experiments and their outcomes."""
 
     name: str
     folder: Path
@@ -60,12 +60,12 @@ class Overview:
 
     @property
     def provenance(self) -> Provenance:
-        """Of all of them together."""
+        """The provenance of all of them together."""
         return Provenance.together(section.provenance for section in self.sections)
 
     @property
     def chance(self) -> Chance:
-        """How much luck there may be."""
+        """The possible amount of luck."""
         checks = (check for section in self.sections for check in section.checks)
         return chance(check.verdict for check in checks if check.verdict)
 
@@ -75,14 +75,14 @@ class Overview:
         return [section for section in self.sections if section.lacking]
 
     def pictures(self, row: Row) -> Iterator[str]:
-        """The figures that show what is stated, as files below the folder of all, by experiment."""
+        """The figures that show a statement, as files below the folder of all, by experiment."""
         for section in self.sections:
             for form in shown_in(section.experiment, row.statement, list(section.pictures)):
                 yield f"{section.id}/{section.pictures[form]}"
 
 
 def write(choice: Choice, found: Iterable[Reproduction], target: Path) -> Overview:
-    """Write the folder of each experiment, as it is judged, and the page of all of them."""
+    """Write the folder of each experiment when it is judged, and the page of all of them."""
     sections = []
     for done in found:
         place = target if choice.alone else target / done.experiment.id
@@ -105,7 +105,7 @@ def together(choice: Choice, sections: Sequence[Section]) -> Overview:
 
 
 def section(choice: Choice, done: Reproduction) -> Section:
-    """What the page of several says of one."""
+    """The section of one experiment on the page of several."""
     assert done.provenance is not None
     wanted = [claim for claim in done.experiment.claims if choice.wants(claim)]
     return Section(
@@ -178,7 +178,7 @@ def page(overview: Overview) -> Iterator[str]:
 
 
 def tested(overview: Overview) -> Iterator[str]:
-    """What was changed where a claim may not come out, and what came of it."""
+    """The changes tested for claims that may not be reproduced, and the outcomes."""
     found = {row.statement.id: reasons.lines(reasons.load(overview.folder), row) for row in overview.rows}
     if not any(found.values()):
         return

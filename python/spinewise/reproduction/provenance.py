@@ -1,4 +1,4 @@
-"""Where numbers come from: how much was run, by which engine, with which seeds, and when."""
+"""The origin of numbers: how much was run, by which engine, with which seeds, and when."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ SHOWN = 12
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the numbers of a report come from.
+    """The origin of the numbers of a report.
 
     Attributes:
-        effort: how much was asked for.
-        versions: of Spinewise, of the runs.
+        effort: the requested effort.
+        versions: the versions of Spinewise that made the runs.
         engine: digest of the engine (hex).
-        seeds: of the runs.
-        days: on which runs ended, as dates in UTC.
+        seeds: the seeds of the runs.
+        days: the days on which runs ended, as dates in UTC.
         runs: how many runs there are.
-        lacking: how many more were asked for.
+        lacking: how many more were requested.
     """
 
     effort: Effort
@@ -37,7 +37,7 @@ class Provenance:
 
     @property
     def line(self) -> str:
-        """On one line, as the head of a report."""
+        """The provenance on one line, as the head of a report."""
         if not self.runs + self.lacking:
             return f"needs no runs · engine {self.engine[:SHOWN]}"
         found = [
@@ -52,7 +52,7 @@ class Provenance:
 
     @classmethod
     def together(cls, parts: Iterable[Provenance]) -> Provenance:
-        """Of several reports of one engine and effort."""
+        """Combine several reports of one engine and effort."""
         found = list(parts)
         return cls(
             effort=found[0].effort,

@@ -1,4 +1,4 @@
-"""Numbers read off a run that several experiments share."""
+"""Measurements of a run that several experiments share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEAN, P99 = "mean_fct_s", "p99_fct_s"
 def completion(result: Result, *classes: str) -> dict[str, float]:
     """Flows, mean and 99th percentile (s) of all flows and of these size classes; unfinished flows count for neither.
 
-    Keys are those that `mean_fct` and `p99_fct` draw, and ``flows``, ``short_flows``.
+    The keys are those for `mean_fct` and `p99_fct`, and ``flows``, ``short_flows``.
     """
     summary = result.summary()
     values: dict[str, float] = {}
@@ -42,7 +42,7 @@ def throughput_gbps(result: Result, inside: Mask) -> float:
 
 
 def busy_seconds(result: Result) -> float:
-    """From the first start to the last end of a flow."""
+    """The time from the first start to the last end of a flow."""
     start = numbers(result.flows, "start_ps")
     end = start + numbers(result.flows, "fct_ps")
     return float(end.max() - start.min()) / PS_PER_SECOND

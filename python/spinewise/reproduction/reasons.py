@@ -1,4 +1,4 @@
-"""Why statements may not come out here, and where that is tested: ``reasons.toml`` beside ``claims.toml``."""
+"""Reasons why statements may not be reproduced here, and their tests: ``reasons.toml`` beside ``claims.toml``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REASONS_FILE = "reasons.toml"
 
 
 class Reason(enum.Enum):
-    """What may be behind it that a statement does not come out."""
+    """A possible reason why a statement is not reproduced."""
 
     PARAMETER = "open parameter"
     SETUP = "set-up"
@@ -37,9 +37,9 @@ class Tried:
 
     Attributes:
         claim: id of the catalogue, with the letter of a part.
-        reason: what the change is about.
+        reason: the subject of the change.
         experiment: id of the experiment.
-        reading: that of the check, which names the change.
+        reading: the reading of the check, which names the change.
     """
 
     claim: str
@@ -53,10 +53,10 @@ KEYS = ("claims", "reason", "experiment", "readings")
 
 @cache
 def load(folder: Path) -> tuple[Tried, ...]:
-    """What is tested, entry by entry of the folder's file; empty where it has none.
+    """Load what is tested, entry by entry of the folder's file; empty if it has none.
 
     Raises:
-        SpecError: an entry is not as it should be, or stands there twice.
+        SpecError: an entry is malformed, or occurs twice.
     """
     file = folder / REASONS_FILE
     if not file.is_file():
@@ -108,11 +108,11 @@ def reason_of(at: str, value: object) -> Reason:
 
 
 def refuse_wrong(folder: Path, experiments: Sequence[Experiment], known: Sequence[str]) -> None:
-    """See that each entry of a folder's file names a check of its experiment, where this is one of `experiments`.
+    """Check that each entry of a folder's file names a check of its experiment, if this is one of `experiments`.
 
     Args:
-        folder: of the papers.
-        experiments: those whose checks are known.
+        folder: the folder of the papers.
+        experiments: the experiments whose checks are known.
         known: ids of all experiments of the folder.
 
     Raises:
@@ -125,7 +125,7 @@ def refuse_wrong(folder: Path, experiments: Sequence[Experiment], known: Sequenc
 
 
 def refuse_unknown(tested: Iterable[Tried], experiments: Sequence[Experiment], known: Sequence[str]) -> None:
-    """See to it of these entries; see `refuse_wrong`."""
+    """Check these entries; see `refuse_wrong`."""
     checks = {one.id: one.claims for one in experiments}
     for one in tested:
         if one.experiment not in known:
@@ -144,7 +144,7 @@ def refuse_unknown(tested: Iterable[Tried], experiments: Sequence[Experiment], k
 
 
 def lines(tested: Iterable[Tried], row: Row) -> list[str]:
-    """What was tested of a statement and what came of it, one line for each reason and experiment.
+    """The tests of a statement and their outcomes, one line for each reason and experiment.
 
     'transport (pdlb-8): in part: "RACK-TLP"; not reproduced: "reordering tolerated"'
     """

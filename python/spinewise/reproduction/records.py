@@ -1,4 +1,4 @@
-"""What reproduce.json, reproductions.json and evidence.json hold, key by key."""
+"""The keys of reproduce.json, reproductions.json and evidence.json."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 
 class ProvenanceRecord(TypedDict):
-    """Where numbers come from."""
+    """The provenance of numbers."""
 
     effort: str
     versions: list[str]
@@ -39,7 +39,7 @@ class MeasurementRecord(TypedDict):
 
 
 class ClaimRecord(TypedDict):
-    """A check with its verdict; without one while its runs are not all there."""
+    """A check with its verdict; without one while its runs are incomplete."""
 
     id: str
     reading: str
@@ -53,7 +53,7 @@ class ClaimRecord(TypedDict):
 
 
 class ReproduceRecord(TypedDict):
-    """reproduce.json, as far as it is read."""
+    """The parts of reproduce.json that are read."""
 
     id: str
     title: str
@@ -72,7 +72,7 @@ class ExperimentRecord(TypedDict):
 
 
 class ReproductionsRecord(TypedDict):
-    """reproductions.json, as far as it is read."""
+    """The parts of reproductions.json that are read."""
 
     experiments: NotRequired[list[ExperimentRecord]]
 

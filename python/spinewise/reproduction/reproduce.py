@@ -1,4 +1,4 @@
-"""Running the experiments of a folder of papers: find, run, judge."""
+"""Run the experiments of a folder of papers: find, run, judge."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from spinewise.sweeps.task import Task
 
 PAPERS_FILE = "papers.toml"
 PAPERS_VARIABLE = "SPINEWISE_PAPERS"
-# The papers that come with Spinewise, and the package that they are: imported by name, for nothing below may need it.
+# The papers that come with Spinewise, and their package: imported by name, because nothing below may need it.
 OWN_PAPERS, OWN_PACKAGE = Path(__file__).resolve().parents[1] / "papers", "spinewise.papers"
 
 _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
@@ -38,16 +38,16 @@ _MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 @dataclass(frozen=True)
 class Listed:
-    """An experiment as papers.toml lists it.
+    """An experiment as listed in papers.toml.
 
     Attributes:
-        id: what ``reproduce`` calls it: ``<paper>-<figure number>``.
+        id: its name for ``reproduce``: ``<paper>-<figure number>``.
         paper: key of the paper.
-        figures: the paper's figures it makes ("7a").
-        title: what it shows.
-        module: what defines it, below the package of the folder: "pdlb.fig07".
+        figures: the paper's figures it reproduces ("7a").
+        title: its title.
+        module: the module that defines it, below the package of the folder: "pdlb.fig07".
         folder: the folder of papers.toml.
-        minutes: of one core at full effort, about; the shorter, the sooner it is run.
+        minutes: approximate minutes of one core at full effort; shorter experiments run first.
         own: whether it is an addition of our own, which comes last.
     """
 
@@ -62,7 +62,7 @@ class Listed:
 
     @property
     def names(self) -> list[str]:
-        """All names that lead here: "pdlb-7", "pdlb-7a"."""
+        """All names of the experiment: "pdlb-7", "pdlb-7a"."""
         return [self.id, *(f"{self.paper}-{figure}" for figure in self.figures)]
 
 
@@ -70,7 +70,7 @@ def papers_folder(given: str | None = None) -> Path:
     """The folder with papers.toml: given, from the environment, or that of Spinewise.
 
     Raises:
-        SpecError: there is none.
+        SpecError: there is no such folder.
     """
     wanted = given or os.environ.get(PAPERS_VARIABLE)
     folder = Path(wanted) if wanted else OWN_PAPERS
@@ -81,7 +81,7 @@ def papers_folder(given: str | None = None) -> Path:
 
 
 class Entry(TypedDict):
-    """An experiment in papers.toml; `own` is true of one that no paper has."""
+    """An experiment in papers.toml; `own` is true for one that no paper has."""
 
     id: str
     figures: list[str]
@@ -147,7 +147,7 @@ def find(folder: Path, name: str) -> Listed:
 def package_of(folder: Path) -> str:
     """The package that the modules of a folder of papers belong to, imported.
 
-    That of Spinewise, or one made for the folder and named by its path, so that no other package is in its way. Its
+    It is that of Spinewise, or one made for the folder and named by its path, so that no other package conflicts. Its
     modules import each other as ``from . import fabric``.
     """
     folder = folder.resolve()
@@ -165,7 +165,7 @@ def load_experiment(entry: Listed) -> Experiment:
     """The experiment of an entry: ``EXPERIMENT`` of its module.
 
     Raises:
-        SpecError: there is no such module, it does not run, it defines no experiment, or a check of it names no
+        SpecError: there is no such module, it does not run or defines no experiment, or one of its checks names no
             statement of the folder's list.
     """
     file = printable(entry.folder / PAPERS_FILE)
@@ -196,14 +196,14 @@ class Reproduction:
     """An experiment that was run: measurements and verdicts.
 
     Attributes:
-        experiment: what was run.
-        effort: how much of it.
-        measured: what came of the runs.
-        verdicts: by `Claim.key`; without those whose runs are not all there.
-        catalogue: what the papers state; None for a folder of papers without a list.
+        experiment: the experiment.
+        effort: the effort.
+        measured: the measurements of the runs.
+        verdicts: by `Claim.key`; without those whose runs are incomplete.
+        catalogue: the papers' statements; None for a folder of papers without a list.
         lacking: by form, how many runs are missing.
-        errors: of runs that failed: one run that did, and why.
-        provenance: by what the runs were made, if that is known.
+        errors: one of the runs that failed, and why.
+        provenance: the origin of the runs, if known.
     """
 
     experiment: Experiment
@@ -219,7 +219,7 @@ class Reproduction:
     def of(
         cls, experiment: Experiment, effort: Effort, measured: Measured, catalogue: Catalogue | None = None
     ) -> Reproduction:
-        """With every claim judged."""
+        """Judge every claim."""
         verdicts = {claim.key: claim.check(measured) for claim in experiment.claims}
         return cls(experiment, effort, measured, verdicts, catalogue)
 
@@ -235,7 +235,7 @@ def resolved(runs: Sequence[Run]) -> list[Case[Run]]:
 
 
 def tasks(experiment: Experiment, effort: Effort, runs: Sequence[Run]) -> list[Task]:
-    """Runs of an experiment, with what is kept of each."""
+    """Runs of an experiment, with the record to keep of each."""
     return [
         Task(
             case.spec,
@@ -256,7 +256,7 @@ def reproduce(
     store: str | Path | None = None,
     catalogue: Catalogue | None = None,
 ) -> Reproduction:
-    """Run what the store lacks of an experiment, and judge its claims; without a store, all of it.
+    """Run what the store lacks of an experiment, and judge its claims; without a store, run all of it.
 
     Raises:
         SpecError: the store cannot be used, or a run is refused.
@@ -272,7 +272,7 @@ def reproduce(
 
 
 def judgements(done: Reproduction) -> list[verdicts.Judged]:
-    """The verdicts as a store keeps them."""
+    """The verdicts in the form that a store keeps."""
     return [
         verdicts.Judged(
             claim.id, claim.reading, claim.figure, claim.statement, found.status.value, "\n".join(found.evidence)

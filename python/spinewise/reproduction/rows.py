@@ -1,6 +1,6 @@
-"""Statements of papers as rows of a table: what is stated, what was measured, the verdict, its readings.
+"""Statements of papers as rows of a table: the statement, the measurement, the verdict, its readings.
 
-Rows are made of checks, wherever these come from: from runs just made, or from evidence that is kept.
+Rows are made of checks from any source: runs just made, or kept evidence.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from spinewise.reproduction.catalogue import CLAIMS_FILE, Catalogue, Origin, Sta
 from spinewise.reproduction.experiment import Claim, Effort, Experiment, Verdict
 from spinewise.reproduction.verdicts import WAITING, Judged, Place, Ruling, ruling, worded
 
-# Most lines of evidence in a row, and most readings told one by one; the report of an experiment has all of them.
+# Most lines of evidence in a row, and most readings listed one by one; the report of an experiment has all of them.
 MOST_LINES = 3
 MOST_READINGS = 6
 
 
 @dataclass(frozen=True)
 class Check(Place):
-    """A check of an experiment, with its verdict if its runs are there.
+    """A check of an experiment, with its verdict if its runs exist.
 
     Attributes:
-        statement: what is checked, in words.
-        verdict: what came of it; None while runs are missing.
+        statement: the checked statement, in words.
+        verdict: the verdict; None while runs are missing.
     """
 
     statement: str
@@ -34,19 +34,19 @@ class Check(Place):
 
     @classmethod
     def of(cls, experiment: Experiment, claim: Claim, verdict: Verdict | None) -> Check:
-        """That of a claim of an experiment."""
+        """The check for a claim of an experiment."""
         return cls(
             claim.id, experiment.id, claim.figure, claim.reading, claim.headline, claim.statement, verdict
         )  # fmt: skip
 
     @property
     def key(self) -> str:
-        """What tells it from the other checks of its experiment; as `Claim.key`."""
+        """The key that identifies it among the checks of its experiment, as `Claim.key`."""
         return f"{self.claim}, {self.reading}" if self.reading else self.claim
 
     @property
     def judged(self) -> Judged | None:
-        """With its verdict, if there is one."""
+        """The check with its verdict, if there is one."""
         if self.verdict is None:
             return None
         return Judged(self.claim, self.experiment, self.figure, self.reading, self.headline, self.verdict)
@@ -54,13 +54,13 @@ class Check(Place):
 
 @dataclass(frozen=True)
 class Row:
-    """A statement with what came of it.
+    """A statement with its outcome.
 
     Attributes:
-        statement: of the catalogue.
+        statement: the statement in the catalogue.
         effort: how much was run.
         checks: all checks of it, headline readings first.
-        ruling: what is said of it; None while runs of a headline reading are missing.
+        ruling: the verdict on it; None while runs of a headline reading are missing.
     """
 
     statement: Statement
@@ -75,7 +75,7 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """The verdict with those on its parts, and how the comparisons behind each came out."""
+        """The verdict with those on its parts, and the outcomes of the comparisons behind each."""
         found = self.ruling
         if found is None:
             return WAITING
@@ -104,14 +104,14 @@ class Row:
         ]
 
     def head(self, one: Check) -> str:
-        """Which of several checks it is: the letter of its part, and its reading."""
+        """The name of a check among several: the letter of its part, and its reading."""
         letter = one.claim[len(self.statement.id) :]
         words = [letter, one.reading if one.reading else one.experiment]
         return " ".join(word for word in words if word)
 
     @property
     def readings(self) -> list[str]:
-        """Every reading with what came of it, by verdict if they are many; variations of an experiment are counted."""
+        """Every reading with its outcome, by verdict if they are many; variations of an experiment are counted."""
         found = [(one, self.word_of(one)) for one in self.checks]
         if len(found) < 2:
             return []
@@ -131,25 +131,25 @@ class Row:
         return heads + lines + [f"variations, {name}: {counted(counts)}" for name, counts in varied.items()]
 
     def place(self, one: Check) -> str:
-        """Which check it is, in words."""
+        """The identity of a check, in words."""
         letter = one.claim[len(self.statement.id) :]
         words = [letter, one.experiment, one.reading]
         return ", ".join(word for word in words if word)
 
     def word_of(self, one: Check) -> str:
-        """What came of one check."""
+        """The outcome of one check, in words."""
         return worded(one.verdict.status, self.effort, self.statement) if one.verdict else WAITING
 
 
 def beside(found: Ruling) -> list[str]:
-    """What stands beside a verdict: the bare one, how its comparisons came out, how lucky the best of them may be."""
+    """Notes on a verdict: the bare one, its comparisons' outcomes, how lucky the best of them may be."""
     counts = "" if found.statement.up_to else tally(one.verdict for one in found.headline)
     bare = f"with it {found.bare}" if found.word != found.bare else ""
     return [text for text in (bare, counts, found.luck) if text]
 
 
 def tally(verdicts: Iterable[Verdict]) -> str:
-    """How many comparisons came out how; empty of a single one: "25 yes, 4 NO, 7 open"."""
+    """The number of comparisons by outcome; empty for a single one: "25 yes, 4 NO, 7 open"."""
     lines = [line for verdict in verdicts for line in verdict.evidence]
     counts = {mark: sum(line.startswith(f"{mark}: ") for line in lines) for mark in claims.MARKS.values()}
     text = ", ".join(f"{count} {mark}" for mark, count in counts.items() if count)
@@ -157,18 +157,18 @@ def tally(verdicts: Iterable[Verdict]) -> str:
 
 
 def telling(verdict: Verdict) -> list[str]:
-    """The lines of evidence, those first that say what the verdict says."""
+    """The lines of evidence, those first that support the verdict."""
     mark = claims.MARKS.get(verdict.status)
     return sorted(verdict.evidence, key=lambda line: not line.startswith(f"{mark}:"))
 
 
 def counted(counts: Counter[str]) -> str:
-    """How often each verdict came, in words."""
+    """The number of times each verdict was given, in words."""
     return ", ".join(f"{count} {word}" for word, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
 def rows(catalogue: Catalogue, checks: Iterable[Check], effort: Effort) -> list[Row]:
-    """The statements of a catalogue that any of these checks is of, in its order.
+    """The statements of a catalogue that any of these checks is about, in its order.
 
     Raises:
         SpecError: a check names no statement.
@@ -180,7 +180,7 @@ def rows(catalogue: Catalogue, checks: Iterable[Check], effort: Effort) -> list[
 
 
 def row(statement: Statement, checks: Sequence[Check], effort: Effort) -> Row:
-    """A statement with what came of it."""
+    """A statement with its outcome."""
     judged = [one.judged for one in checks]
     known = [one for one in judged if one is not None]
     waits = any(one.headline and one.verdict is None for one in checks) or not known

@@ -1,4 +1,4 @@
-"""What experiments share: usual panels, and one thing varied at a time."""
+"""Parts that experiments share: usual panels, and one thing varied at a time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def p99_fct(
 
 
 def of_class(panel: Panel, size: str) -> Panel:
-    """The same of one size class."""
+    """The same panel for one size class."""
     return replace(panel, metric=f"{size}_{panel.metric}", title=f"{panel.title}, {size}") if size else panel
 
 
@@ -44,23 +44,23 @@ def share(
     variant: str = "",
     words: tuple[tuple[float, str], ...] = (),
 ) -> Panel:
-    """A share, drawn in percent of what `of` says; `words` as `Panel.words`."""
+    """A share, drawn in percent of `of`; `words` as in `Panel.words`."""
     return Panel(figure, metric, title, x_label, f"% of {of}" if of else "%", 100.0, variant, words=words)
 
 
 def override_of_path(path_rtt_ns: int, host_delay_ns: int) -> int:
-    """Delay of each of the four fabric links of a round trip that takes `path_rtt_ns`, four host links included."""
+    """The delay of each of the four fabric links of a round trip that takes `path_rtt_ns` with its four host links."""
     return round((path_rtt_ns - 4 * host_delay_ns) / 4)
 
 
 @dataclass(frozen=True)
 class Variation:
-    """One thing changed against an experiment: keys of its spec, and text appended to a scheme (":key=value").
+    """One change of an experiment: keys of its spec, and text appended to a scheme (":key=value").
 
     Attributes:
-        name: what is changed, in words.
+        name: the change, in words.
         spec: key paths and values.
-        schemes: by label, what is appended to the scheme.
+        schemes: the text appended to the scheme, by label.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Variation:
         return changed(base, self.spec)
 
     def added(self, label: str) -> str:
-        """What is appended to the scheme of this label."""
+        """The text appended to the scheme of this label."""
         return self.schemes.get(label, "")
 
 

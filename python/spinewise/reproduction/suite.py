@@ -1,4 +1,4 @@
-"""Several experiments as one sweep: runs that they share are made once, and each is judged when its runs are there.
+"""Several experiments as one sweep: shared runs are made once, and each is judged when its runs are complete.
 
 Runs of headline forms come before those of other forms, those before our own additions, and short experiments before
 long ones. An experiment that lacks runs is judged as far as its complete forms go.
@@ -26,16 +26,16 @@ from spinewise.sweeps.sweep import Swept, sweep
 from spinewise.sweeps.task import Task
 
 OWN, FURTHER, HEADLINE = range(3)
-"""How soon runs come: those of our own additions, of further forms of a figure, and of its headline forms."""
+"""The urgency of runs: of our own additions, of further forms of a figure, and of its headline forms."""
 
 
 class NotYet(Exception):  # noqa: N818 - nothing is wrong; runs are missing
-    """Something was asked of a form whose runs are not all there."""
+    """A request for a form whose runs are not complete."""
 
 
 @dataclass(frozen=True)
 class Guarded(Sequence[Measurement]):
-    """The measurements of an experiment whose runs are not all there: whoever looks at them all is told so."""
+    """The measurements of an experiment with missing runs: any use of all of them is refused."""
 
     known: tuple[Measurement, ...]
 
@@ -48,7 +48,7 @@ class Guarded(Sequence[Measurement]):
 
 @dataclass(frozen=True)
 class Incomplete(Measured):
-    """What there is of an experiment of which runs are missing: forms that are complete can be looked at."""
+    """The available part of an experiment with missing runs: forms that are complete can be used."""
 
     known: tuple[Measurement, ...] = ()
     lacking: frozenset[str] = field(default_factory=frozenset)
@@ -66,7 +66,7 @@ class Incomplete(Measured):
 
 @dataclass(frozen=True)
 class Part:
-    """An experiment with the runs that it wants, and the list of statements that it judges, if there is one."""
+    """An experiment with its runs, and the list of statements that it judges, if there is one."""
 
     entry: Listed
     experiment: Experiment
@@ -97,7 +97,7 @@ def planned(choice: Choice, effort: Effort) -> list[Part]:
 
 
 def urgency(entry: Listed, *, headline: bool) -> int:
-    """How soon a run should come: by what it is for, then by how short its experiment is."""
+    """The priority of a run: by its purpose, then by how short its experiment is."""
     tier = OWN if entry.own else HEADLINE if headline else FURTHER
     return 1_000_000 * tier - min(round(10.0 * entry.minutes), 999_999)
 
@@ -110,13 +110,13 @@ def run(
     monitor: Monitor | None = None,
     deadline: float | None = None,
 ) -> Swept:
-    """Make what the ledger lacks of the runs of all parts. A run that fails is noted, and the rest goes on.
+    """Make the runs of all parts that the ledger lacks. A failed run is noted, and the rest continues.
 
     Args:
         parts: the experiments.
-        ledger: where runs are kept.
+        ledger: the store of runs.
         engine: what makes the runs; threads of this process when None.
-        monitor: told about progress.
+        monitor: notified of progress.
         deadline: an instant of `time.monotonic`; see `spinewise.sweeps.sweep.sweep`.
     """
     wanted = [task for part in parts for task in part.tasks]
@@ -124,7 +124,7 @@ def run(
 
 
 def judged(parts: Iterable[Part], swept: Swept) -> Iterator[Reproduction]:
-    """Each experiment with its verdicts, as far as its runs are there; the store keeps them too."""
+    """Yield each experiment with its verdicts, as far as its runs exist; the store keeps them too."""
     for part in parts:
         found = judged_part(part, swept)
         kept.keep(swept.ledger, part.experiment.id, part.effort.value, judgements(found))
@@ -145,7 +145,7 @@ def some_complete(parts: Iterable[Part], ledger: Ledger) -> bool:
 
 
 def judged_part(part: Part, swept: Swept) -> Reproduction:
-    """An experiment with its verdicts, as far as its runs are there."""
+    """An experiment with its verdicts, as far as its runs exist."""
     known: list[Measurement] = []
     lacking: Counter[str] = Counter()
     errors: dict[str, str] = {}
@@ -191,5 +191,5 @@ def verdicts_of(experiment: Experiment, measured: Measured) -> Iterator[tuple[st
 
 
 def place(run: Run) -> str:
-    """Which run it is, in words."""
+    """The identity of a run, in words."""
     return f"{run.curve} at x={run.x:g}, seed {run.seed}" + (f", {run.variant}" if run.variant else "")

@@ -1,6 +1,6 @@
-"""What is said of a statement of a paper, from all its checks: the headline first, every other reading named.
+"""The verdict on a statement of a paper, from all its checks: the headline first, every other reading named.
 
-The words are those of `spinewise.reproduction.experiment.Status`, and "depends on our X" where the catalogue says that
+The words are those of `spinewise.reproduction.experiment.Status`, and "depends on our X" if, by the catalogue,
 the paper leaves a model to us. A quick effort has a direction instead.
 """
 
@@ -15,16 +15,16 @@ from spinewise.reproduction.catalogue import Statement
 from spinewise.reproduction.experiment import Claim, Effort, Status, Verdict
 from spinewise.reproduction.reproduce import Reproduction
 
-# This share of comparisons at 95 % comes out certain where nothing differs.
+# This share of comparisons at 95 % comes out certain when nothing differs.
 BY_CHANCE = 0.05
-# The best status of an "up to", of which one cell is enough.
+# The best status of an "up to", for which one cell is enough.
 BEST_FIRST = (Status.HOLDS, Status.PARTLY, Status.OPEN, Status.FAILS, Status.UNTESTED)
-# What is said of a check whose runs are not all there.
+# The verdict on a check whose runs are not complete.
 WAITING = "awaiting runs"
 
 
 class Direction(enum.Enum):
-    """What a quick effort says: which way its runs lean."""
+    """The result of a quick effort: the direction in which its runs lean."""
 
     FOR = "direction: for"
     AGAINST = "direction: against"
@@ -36,12 +36,12 @@ LEANS = {Status.HOLDS: Direction.FOR, Status.PARTLY: Direction.FOR, Status.FAILS
 
 @dataclass(frozen=True)
 class Place:
-    """Which check of which experiment.
+    """The place of a check in an experiment.
 
     Attributes:
         claim: id of the catalogue, with the letter of a part.
         experiment: id of the experiment.
-        figure: where the check looks.
+        figure: the figure that it checks.
         reading: form, transport or variant; "" if there is only one.
         headline: whether it heads the verdict.
     """
@@ -55,10 +55,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Judged(Place):
-    """One check and what came of it.
+    """One check and its outcome.
 
     Attributes:
-        verdict: what came of it.
+        verdict: its verdict.
     """
 
     verdict: Verdict
@@ -66,13 +66,13 @@ class Judged(Place):
 
 @dataclass(frozen=True)
 class Ruling:
-    """What is said of a statement, or of a part.
+    """The verdict on a statement, or on a part.
 
     Attributes:
-        statement: what the paper states.
+        statement: the paper's statement.
         effort: how much was run.
-        status: of the headline readings, or of all parts together.
-        headline: the checks behind it; none of a statement in parts.
+        status: the status of the headline readings, or of all parts together.
+        headline: the checks behind it; empty for a statement in parts.
         others: checks of other readings.
         parts: rulings on the parts.
     """
@@ -93,12 +93,12 @@ class Ruling:
 
     @property
     def bare(self) -> str:
-        """The verdict whatever it depends on."""
+        """The verdict regardless of what it depends on."""
         return worded(self.status, self.effort, self.statement)
 
     @property
     def luck(self) -> str:
-        """What is said of an "up to" whose best cell is certain in its experiment, and not among all; else empty."""
+        """The note on an "up to" whose best cell is certain in its experiment, but not among all; else empty."""
         alone = best(one.verdict.status for one in self.headline)
         if not self.statement.up_to or self.parts or alone is self.status:
             return ""
@@ -106,7 +106,7 @@ class Ruling:
 
     @property
     def text(self) -> str:
-        """The whole cell of a table: the word, its readings, and what the other readings gave."""
+        """The whole cell of a table: the word, its readings, and the outcomes of the other readings."""
         words = [f"**{self.word}**"]
         if self.word != self.bare:
             words.append(f"with it {self.bare}")
@@ -120,29 +120,29 @@ class Ruling:
         return "; ".join(words)
 
     def said_of(self, judged: Judged, before: str) -> str:
-        """One reading and what came of it."""
+        """One reading and its outcome."""
         return f"{before}{place(judged)}: {worded(judged.verdict.status, self.effort, self.statement)}"
 
 
 def with_it(ruling: Ruling) -> str:
-    """What stands behind "depends on"."""
+    """The text after "depends on"."""
     return f" (with it {ruling.bare})" if ruling.word != ruling.bare else ""
 
 
 def place(judged: Judged) -> str:
-    """Which reading, of which experiment."""
+    """The experiment and the reading."""
     return f"{judged.experiment}, {judged.reading}" if judged.reading else judged.experiment
 
 
 def worded(status: Status, effort: Effort, statement: Statement) -> str:
-    """A status in words: a direction after a quick effort, which is unclear where the length of runs decides."""
+    """A status in words: a direction after a quick effort, which is unclear if the length of runs decides."""
     if effort is not Effort.QUICK:
         return status.value
     return (Direction.UNCLEAR if statement.needs_length else LEANS.get(status, Direction.UNCLEAR)).value
 
 
 def word(done: Reproduction, claim: Claim) -> str:
-    """What is said of one check after a reproduction; a check of a list that is not known stands for itself."""
+    """The verdict on one check after a reproduction; a check outside the list is its own statement."""
     if claim.key not in done.verdicts:
         return WAITING
     status = done.verdicts[claim.key].status
@@ -154,7 +154,7 @@ def word(done: Reproduction, claim: Claim) -> str:
 
 
 def ruling(statement: Statement, checks: Iterable[Judged], effort: Effort) -> Ruling:
-    """What is said of a statement, from its checks among these, of any experiments."""
+    """The verdict on a statement, from its checks among these, of any experiments."""
     found = list(checks)
     if statement.parts:
         parts = tuple(ruling(part, found, effort) for part in statement.parts)
@@ -166,7 +166,7 @@ def ruling(statement: Statement, checks: Iterable[Judged], effort: Effort) -> Ru
 
 
 def status_of(statement: Statement, headline: Sequence[Judged]) -> Status:
-    """All headline checks together; of an "up to" the best experiment's, for one cell of all is enough."""
+    """The status of all headline checks together; for an "up to" that of the best experiment, as one cell is enough."""
     if not statement.up_to:
         return claims.graded(one.verdict for one in headline).status
     many = cells_in(headline)
@@ -174,7 +174,7 @@ def status_of(statement: Statement, headline: Sequence[Judged]) -> Status:
 
 
 def cells_in(headline: Sequence[Judged]) -> int:
-    """Of how many cells an "up to" takes the best; its own check knows of those of one experiment."""
+    """The number of cells from which an "up to" takes the best; its own check counts those of one experiment."""
     return sum(one.verdict.comparisons for one in headline)
 
 
@@ -185,14 +185,14 @@ def best(statuses: Iterable[Status]) -> Status:
 
 
 def of_parts(parts: Sequence[Ruling]) -> Status:
-    """All parts together, without those that depend on a model of ours where others do not."""
+    """The status of all parts together, without those that depend on a model of ours if others do not."""
     free = [part for part in parts if not part.statement.depends_on] or parts
     return claims.graded(Verdict(part.status, ()) for part in free).status
 
 
 @dataclass(frozen=True)
 class Chance:
-    """How much luck there may be among many comparisons.
+    """The possible amount of luck among many comparisons.
 
     Attributes:
         comparisons: differences that were tested against zero by an interval of 95 %.
@@ -226,5 +226,5 @@ class Chance:
 
 
 def chance(verdicts: Iterable[Verdict]) -> Chance:
-    """How many differences these checks tested against zero."""
+    """Count the differences that these checks tested against zero."""
     return Chance(sum(verdict.comparisons for verdict in verdicts))

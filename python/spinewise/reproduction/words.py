@@ -1,4 +1,4 @@
-"""What measurements are called in sentences."""
+"""The names of measurements in sentences."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def named(metric: str) -> str:
 
 
 def flows(name: str) -> str:
-    """Whose: "short flows", "flows below 200 B", "S2"."""
+    """The flows of a measurement: "short flows", "flows below 200 B", "S2"."""
     bound = re.fullmatch(r"(below|from|above)_(\d+)", name)
     if bound:
         return f"flows {bound[1]} {bound[2]} B"

@@ -1,7 +1,7 @@
-"""A run with faults beside the same run without them: what was lost, and when goodput was back.
+"""A run with faults compared with the same run without them: the loss, and when goodput recovered.
 
-Both are read only until the run without faults tails off. Flows have sizes: sooner or later each of them is done, with
-the faults or without, and whoever compares what was received by then finds no loss.
+Both are compared only until the run without faults tails off. Flows have sizes: sooner or later each is done, with
+the faults or without, and a comparison of all bytes received by then shows no loss.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from spinewise.runs.result import Result
 
 MOST = 0.9
 """The mean goodput of the run without faults is taken until it has this share of the bytes it receives from the first
-fault on. What comes later is a few last flows."""
+fault on. Only a few last flows come later."""
 STRETCH = 10
-"""Goodput is held against that mean over this part of that time."""
+"""Goodput is compared with that mean over this part of that time."""
 FEWEST = 4
-"""The shortest time that counts as being back, or as a stretch, in intervals."""
+"""The shortest time that counts as a recovery, or as a stretch, in intervals."""
 WINDOW = 20
-"""The shortest time that counts as being back: this part of the time that there is to look at."""
+"""The shortest time that counts as a recovery, as a part of the observed time."""
 HOLD = 4
-"""How long goodput must stay back: this part of the time that there is to look at."""
+"""The part of the observed time for which goodput must stay recovered."""
 NEAR = 1e-9
 """An instant this close to the end of an interval (in intervals) is that end."""
 
@@ -37,7 +37,7 @@ class Pair:
     Attributes:
         interval_us: length of an interval.
         broken: with the faults.
-        whole: without them; as long.
+        whole: without them; of the same length.
     """
 
     interval_us: float
@@ -46,16 +46,16 @@ class Pair:
 
     @classmethod
     def of(cls, interval_us: float, broken: Floats, whole: Floats) -> Pair:
-        """From two series; nothing is received after the end of a run."""
+        """Build from two series; nothing is received after the end of a run."""
         length = max(len(broken), len(whole))
         return cls(interval_us, *(np.pad(one, (0, length - len(one))) for one in (broken, whole)))
 
     def floor(self, instant_us: float) -> int:
-        """The interval that an instant falls into."""
+        """The interval that contains an instant."""
         return min(len(self.whole), math.floor(instant_us / self.interval_us + NEAR))
 
     def ceil(self, instant_us: float) -> int:
-        """The first interval that begins at an instant or later; behind the last one for `inf`."""
+        """The first interval that begins at an instant or later; after the last one for `inf`."""
         if math.isinf(instant_us):
             return len(self.whole)
         return min(len(self.whole), math.ceil(instant_us / self.interval_us - NEAR))
@@ -75,9 +75,9 @@ class Pair:
         return first + (stretch + int(busy[-1]) if len(busy) else most)
 
     def back_us(self, start: int, stop: int, repair: int) -> float:
-        """From the beginning of interval `start` until goodput is back, in µs; `inf` if that is not seen before `stop`.
+        """The time from the start of interval `start` until goodput has recovered, in µs; `inf` if not before `stop`.
 
-        It must stay back for part of the time there is to look at; if the last repair, at the beginning of interval
+        It must stay recovered for part of the observed time; if the last repair, at the beginning of interval
         `repair`, comes in that time, for part of what follows it.
         """
         span = stop - start
@@ -89,15 +89,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class Cost:
-    """What faults cost, until the run without them tails off.
+    """The cost of faults, until the run without them tails off.
 
     Attributes:
         lost: share of bytes not received from the first fault to `until_us`; NaN if none would arrive.
         until_us: the last repair or `tails_off_us`, whichever is first, to a whole interval.
         tails_off_us: when the run without faults tails off.
-        recovery_us: from the first fault until goodput is back for good; `inf` if that is not seen by `tails_off_us`,
+        recovery_us: from the first fault until goodput has recovered for good; `inf` if not by `tails_off_us`,
             NaN as above.
-        after_repair_us: the same from the last repair; NaN too where a fault is never repaired.
+        after_repair_us: the same from the last repair; also NaN if a fault is never repaired.
     """
 
     lost: float
@@ -108,12 +108,12 @@ class Cost:
 
 
 def cost(pair: Pair, first_us: float, last_us: float) -> Cost:
-    """What faults cost.
+    """Compute the cost of faults.
 
     Args:
         pair: the run with them, and the one without.
         first_us: the first fault.
-        last_us: the last repair; `inf` where a fault is never repaired.
+        last_us: the last repair; `inf` if a fault is never repaired.
     """
     length = pair.interval_us
     first, last = pair.floor(first_us), pair.ceil(last_us)
@@ -123,7 +123,7 @@ def cost(pair: Pair, first_us: float, last_us: float) -> Cost:
     recovered = after = math.nan
     if not math.isnan(lost):
         took = pair.back_us(first, tail, last)
-        # A fault may come within an interval: the time counts from the fault, and not from the interval's beginning.
+        # A fault may begin within an interval: the time counts from the fault, and not from the interval's beginning.
         recovered = max(0.0, first * length + took - first_us)
         if math.isfinite(last_us):
             after = pair.back_us(last, tail, last)
@@ -131,9 +131,9 @@ def cost(pair: Pair, first_us: float, last_us: float) -> Cost:
 
 
 def received(result: Result, interval_us: float) -> Floats:
-    """Bytes that all hosts received in each interval of a run, the one in which it ends included.
+    """Bytes that all hosts received in each interval of a run, including the one in which it ends.
 
-    The series has a point for that one only if it is whole. Where all flows are done, their sizes say what is missing.
+    The series has a point for that one only if it is whole. If all flows are done, their sizes give the missing bytes.
     """
     count = math.ceil(float(result.report["stop_ps"]) / (interval_us * 1e6))
     found = goodput(result, interval_us, count)

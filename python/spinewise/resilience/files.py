@@ -1,4 +1,4 @@
-"""What ``resilience --out`` writes: record, cells, tables and figure."""
+"""The files that ``resilience --out`` writes: record, cells, tables and figure."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def record(study: Study) -> dict[str, object]:
 
 
 def told(study: Study) -> Told:
-    """What is printed, kept for pages."""
+    """The printed results, kept for pages."""
     plan = study.plan
     schemes = dict.fromkeys(label for fabric in plan.fabrics for label in study.labels(fabric.name))
     return Told(
@@ -77,7 +77,7 @@ def told(study: Study) -> Told:
 
 
 def lost(study: Study, fabric: Fabric, fault: Fault) -> Lost:
-    """What one fault cost on one fabric."""
+    """The cost of one fault on one fabric."""
     labels = study.labels(fabric.name)
     found = {label: study.interval(fabric.name, fault.name, label, "goodput_lost") for label in labels}
     return Lost.means(f"{fault.title}, {fabric.name}", found)

@@ -1,4 +1,4 @@
-"""What a fault costs, from goodput over time: pure functions on arrays.
+"""The cost of a fault, from goodput over time: pure functions on arrays.
 
 A series holds the payload bytes that all hosts received in each interval, each byte once.
 """
@@ -16,7 +16,7 @@ from spinewise.runs.result import Result
 Floats = npt.NDArray[np.float64]
 
 SHARE = 0.95
-"""Goodput counts as recovered from this share of that without the fault on."""
+"""The share of the goodput without the fault from which goodput counts as recovered."""
 NEVER = math.inf
 
 
@@ -29,19 +29,19 @@ def goodput(result: Result, interval_us: float, count: int) -> Floats:
 
 
 def lost_share(broken: Floats, whole: Floats) -> float:
-    """Share of `whole`'s bytes that `broken` did not receive; below zero where it received more."""
+    """Share of `whole`'s bytes that `broken` did not receive; below zero if it received more."""
     total = float(np.sum(whole))
     return 1.0 - float(np.sum(broken)) / total if total > 0.0 else math.nan
 
 
 def recovery(broken: Floats, whole: Floats, *, window: int, hold: int, share: float = SHARE) -> float:
-    """Intervals from the start of both series until goodput is back; `NEVER` if it is not.
+    """Intervals from the start of both series until goodput has recovered; `NEVER` if it does not.
 
-    It is back at the first interval t from which on it is at least `share` of that without the fault, however long
+    It has recovered at the first interval t from which it is at least `share` of that without the fault, however long
     one looks: over t … u for every u from t + `window` to the end. (A queue that is served a little later makes single
-    intervals differ by a tenth; sums from t on do not mind.) At least `hold` intervals must be left after t: a good
-    moment shortly before the end is no recovery. 0 means that it never fell below. The answer is as sharp as `window`:
-    where what was kept back comes in a burst, a window that ends in it may begin a little too early.
+    intervals differ by a tenth; sums from t are not affected.) At least `hold` intervals must be left after t: a good
+    moment shortly before the end is not a recovery. 0 means that it never fell below. The resolution is `window`:
+    if delayed bytes come in a burst, a window that ends in it may begin slightly too early.
 
     Args:
         broken: bytes per interval with the fault, from the fault (or the repair) on.
@@ -51,7 +51,7 @@ def recovery(broken: Floats, whole: Floats, *, window: int, hold: int, share: fl
         share: of goodput without the fault.
     """
     ahead = np.concatenate([[0.0], np.cumsum(np.asarray(broken, float) - share * np.asarray(whole, float))])
-    # The worst that is still to come, from each instant on.
+    # The worst value still to come, from each instant.
     worst = np.minimum.accumulate(ahead[::-1])[::-1]
     last = len(ahead) - 1 - max(hold, window)
     for start in range(last + 1):

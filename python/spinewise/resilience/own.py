@@ -1,6 +1,6 @@
-"""The same question of a user's own spec: what do its [[fault]] tables cost, scheme by scheme and entry by entry?
+"""The same study for a user's own spec: the cost of its [[fault]] tables, scheme by scheme and entry by entry.
 
-Every scheme runs the spec as it is and once more without its faults, on the same traffic.
+Every scheme runs the spec as given and again without its faults, on the same traffic.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from spinewise.specs.variants import Variant
 from spinewise.sweeps.engine import Engine
 
 SLICES = 200
-"""Intervals of the goodput series between the first fault and the last repair, or the end of the traffic; at most."""
+"""The most intervals of the goodput series between the first fault and the last repair, or the end of the traffic."""
 
 Key = tuple[str, int, bool]
-"""Scheme, seed, and whether its faults happen."""
+"""Scheme, seed, and whether the faults are active."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the faults cost one scheme on one seed.
+    """The cost of the faults to one scheme on one seed.
 
     Attributes:
         goodput_lost: share of bytes not received from the first fault to `until_ms`; NaN if none would arrive.
         until_ms: the last repair or `tails_off_ms`, whichever is first.
         tails_off_ms: when the run without the faults tails off; see `spinewise.resilience.compared`.
-        recovery_ms: from the first fault until 95 % of goodput are back for good; `inf` if that is not seen by
+        recovery_ms: from the first fault until 95 % of goodput have recovered for good; `inf` if that is not seen by
             `tails_off_ms`, NaN as above.
         p99_ms: 99th percentile of completion times, by entry; see `spinewise.resilience.own_recorded.Recording`.
         p99_whole_ms: the same without the faults.
-        p99_at_least, p99_whole_at_least: of which entries these are lower bounds.
+        p99_at_least, p99_whole_at_least: whether these are lower bounds, by entry.
         doubled, halved: share of the flows of each entry that took more than twice as long with the faults as without,
-            and that took less than half as long; NaN where rows of flows were not kept.
+            and that took less than half as long; NaN if rows of flows were not kept.
         unfinished, unfinished_whole: flows of each entry that did not finish, with the faults and without.
         round_ms, round_max_ms: mean and longest time of the rounds of each entry that has some, of those that finished.
         round_whole_ms: the mean without the faults.
@@ -81,13 +81,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which runs it consists of.
+    """The runs of the study.
 
     Attributes:
         spec: as written, with the interval of its goodput series.
         variants: schemes that can serve the fabric.
         skipped: those that cannot, and why.
-        seeds: of each scheme.
+        seeds: the seeds of each scheme.
         first_us, last_us: first fault and last repair; `inf` without a repair.
     """
 
@@ -106,7 +106,7 @@ class Plan:
         seeds: int | Sequence[int] | None,
         own: Sequence[OwnClass] = (),
     ) -> Plan:
-        """From a spec with [[fault]] tables; schemes and seeds as in `spinewise.compare`, else the spec's own scheme.
+        """Build from a spec with [[fault]] tables; schemes and seeds as in `spinewise.compare`, else the spec's scheme.
 
         `own` are schemes written in Python that `schemes` may name; those it does not name come last.
 
@@ -125,7 +125,7 @@ class Plan:
         plan, skipped = ComparisonPlan.of(plain, schemes, None, chosen, own).served()
         first, last = span(plain)
         done = traffic_end_us(plan.variants[0].apply(without_faults(plan.spec)), chosen[0])
-        # Goodput is all that is read: series of links would take most of the memory.
+        # Only goodput is read: series of links would take most of the memory.
         timed: Spec = {
             **plan.spec,
             "metrics": {
@@ -170,24 +170,24 @@ class Plan:
 
 
 def span(spec: Spec) -> tuple[float, float]:
-    """The first instant at which something breaks and the last at which something is repaired, in µs."""
+    """The first instant of a fault and the last of a repair, in µs."""
     times = fault_times_us(spec)
     return min(begin for begin, _ in times), max(math.inf if end is None else end for _, end in times)
 
 
 def traffic_end_us(whole: Spec, seed: int) -> float:
-    """About when the flows of a spec without faults are done, in µs, whatever ends the run."""
+    """The approximate time when the flows of a spec without faults are done, in µs, whatever ends the run."""
     ended: Spec = {**whole, "run": {**whole.get("run", {}), "stop": "flows_done"}}
     return 1e6 * validate(ended, seed=seed).estimate.simulated_s
 
 
 def interval(first_us: float, last_us: float, done_us: float) -> float:
-    """A length of intervals, in µs, that shows what happens from the first fault on, and is not finer than 10 µs.
+    """A length of intervals, in µs, that resolves events from the first fault, and is at least 10 µs.
 
     Args:
         first_us: the first fault.
         last_us: the last repair; `inf` without one.
-        done_us: about when the traffic ends.
+        done_us: the approximate end of the traffic.
     """
     end = min(last_us, done_us)
     return float(max(10, round((end - first_us if end > first_us else end) / SLICES)))
@@ -195,7 +195,7 @@ def interval(first_us: float, last_us: float, done_us: float) -> float:
 
 @dataclass(frozen=True)
 class Study:
-    """All runs, and what pairs of them come to."""
+    """All runs, and the results of pairs of them."""
 
     plan: Plan
     recordings: dict[Key, Recording] = field(repr=False)
@@ -207,7 +207,7 @@ class Study:
 
     @property
     def entries(self) -> list[str]:
-        """Names of the traffic entries, and "all" behind several."""
+        """Names of the traffic entries, and "all" at the end if there are several."""
         names = list(next(iter(self.recordings.values())).p99_s)
         return names if len(names) > 2 else [ALL]
 
@@ -222,7 +222,7 @@ class Study:
 
     @property
     def warnings(self) -> list[Notice]:
-        """Faults that began when runs with them were over: a slip of a unit perhaps."""
+        """Warnings about faults that began after the end of runs with them: perhaps a wrong unit."""
         ends = [one.over_us for label in self.labels for one in self.broken(label)]
         found = []
         for number, (begin, _) in enumerate(fault_times_us(self.plan.spec)):
@@ -238,7 +238,7 @@ class Study:
         return found
 
     def outcomes(self, label: str) -> list[Outcome]:
-        """What the faults cost a scheme, in order of seeds."""
+        """The cost of the faults to a scheme, in order of seeds."""
         return self._outcomes[label]
 
     @cached_property
@@ -256,11 +256,11 @@ class Study:
         return stats.t_interval([getattr(one, metric) for one in self.outcomes(label)])
 
     def idle(self, label: str) -> int:
-        """On how many seeds no traffic was there while something was broken."""
+        """Count the seeds without traffic during a fault."""
         return sum(math.isnan(one.goodput_lost) for one in self.outcomes(label))
 
     def unseen(self, label: str) -> int:
-        """On how many seeds goodput was not seen to come back."""
+        """Count the seeds on which goodput was not seen to recover."""
         return sum(math.isinf(one.recovery_ms) for one in self.outcomes(label))
 
     def tail(self, label: str, entry: str) -> stats.Interval:
@@ -272,13 +272,13 @@ class Study:
         return any(one.p99_at_least[entry] for one in self.outcomes(label))
 
     def comparable(self, label: str, entry: str) -> bool:
-        """Whether the percentile without the faults is no bound itself, so that a difference to it means something."""
+        """Whether the percentile without the faults is not itself a bound, so differences from it mean something."""
         return not any(one.p99_whole_at_least[entry] for one in self.outcomes(label))
 
     def slower(self, label: str, entry: str) -> stats.Interval:
-        """Paired difference of that percentile to the run without faults, as a fraction of that.
+        """Paired difference of that percentile from the run without faults, as a fraction of the latter.
 
-        A lower bound too where `bounded`; of nothing where not `comparable`.
+        Also a lower bound if `bounded`; without values if not `comparable`.
         """
         found = self.outcomes(label) if self.comparable(label, entry) else []
         return stats.relative_difference(
@@ -308,9 +308,9 @@ class Study:
         return max((time for time in times if not math.isnan(time)), default=math.nan)
 
     def rounds_slower(self, label: str, entry: str) -> stats.Interval:
-        """Paired difference of the mean time to the run without faults, as a fraction of that.
+        """The paired difference of the mean time from the run without faults, as a fraction of the latter.
 
-        Of nothing if a round did not finish: the mean would be of the others.
+        Without values if a round did not finish: the mean would be of the others.
         """
         found = [] if any(self.rounds_unfinished(label, entry)) else self.outcomes(label)
         return stats.relative_difference(
@@ -327,7 +327,7 @@ class Study:
 
 
 def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
-    """What the faults cost, from a run with them and one without."""
+    """Compute the cost of the faults, from a run with them and one without."""
     found = cost(Pair.of(plan.interval_us, broken.goodput, whole.goodput), plan.first_us, plan.last_us)
     return Outcome(
         goodput_lost=found.lost,

@@ -1,4 +1,4 @@
-"""What ``resilience SPEC.toml`` prints and writes."""
+"""The output and files of ``resilience SPEC.toml``."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from spinewise.specs.variants import differing
 NO_TRAFFIC = "no traffic"
 UNSEEN = "not seen"
 ALIKE = 0.8
-"""Times over which goodput is compared are as good as equal from this share of the longest on."""
+"""The share of the longest period from which periods of comparison count as equal."""
 BY_FACTORS = "seeds differ by factors: no time or share is below zero"
 BELOW_ZERO = -0.0005
-"""A share of goodput lost that is shown as negative."""
+"""The share of goodput lost from which it is shown as negative."""
 
 
 def report(study: Study) -> RenderableType:
-    """Everything ``spinewise resilience SPEC.toml`` prints."""
+    """The output of ``spinewise resilience SPEC.toml``."""
     return Group(*tables(study), Text("\n".join(notes(study))))
 
 
 def tables(study: Study) -> list[Grid]:
     """The tables, in order."""
-    # Rounds are what their traffic is for: they come first.
+    # Rounds are the purpose of their traffic: they come first.
     rounds = [round_table(study)] if study.round_entries else []
     return [*rounds, goodput_table(study), tail_table(study)]
 
 
 def told(study: Study) -> Told:
-    """The same, kept for pages."""
+    """The tables, kept for pages."""
     lost = Lost.means("all faults of the spec", {one: study.interval(one, "goodput_lost") for one in study.labels})
     return Told(
         title=f"{study.plan.spec.get('name', 'a spec')}: what its faults cost",
@@ -60,7 +60,7 @@ def told(study: Study) -> Told:
 
 
 def round_bars(study: Study, entry: str) -> list[Bars]:
-    """How long rounds took with the faults, and how much longer than without them."""
+    """Bars of how long rounds took with the faults, and how much longer than without them."""
     times = {label: study.round(label, entry) for label in study.labels}
     unit, size = unit_of([one.mean for one in times.values()])
     slower = {label: study.rounds_slower(label, entry) for label in study.labels}
@@ -71,7 +71,7 @@ def round_bars(study: Study, entry: str) -> list[Bars]:
 
 
 def goodput_table(study: Study) -> Grid:
-    """What became of goodput, and of packets."""
+    """The table of goodput and of packets."""
     unit, size = unit_of([study.interval(label, "recovery_ms").mean for label in study.labels])
     made = new_table(
         "What the faults cost, against the same runs without them",
@@ -96,14 +96,14 @@ def lost(study: Study, label: str) -> str:
 
 
 def unit_of(times_ms: Sequence[float]) -> tuple[str, float]:
-    """The unit in which to print times that are given in ms: its name, and its size in ms."""
+    """The unit in which to print times given in ms: its name, and its size in ms."""
     known = [1e-3 * time for time in times_ms if math.isfinite(time) and time > 0.0]
     name, size = units.time_unit(known or [1e-3])
     return name, 1e3 * size
 
 
 def back(study: Study, label: str, size_ms: float) -> str:
-    """When goodput was back, in a unit of this size."""
+    """When goodput had recovered, in a unit of this size."""
     unseen, seeds = study.unseen(label), len(study.plan.seeds) - study.idle(label)
     if seeds == 0:
         return NO_TRAFFIC
@@ -138,7 +138,7 @@ def tail_table(study: Study) -> Grid:
 
 
 def round_table(study: Study) -> Grid:
-    """How long collective operations, requests and incasts took, with and without the faults."""
+    """The table of how long collective operations, requests and incasts took, with and without the faults."""
     rows = [(entry, label) for entry in study.round_entries for label in study.labels]
     unit, size = unit_of([study.round(label, entry).mean for entry, label in rows])
     made = new_table(
@@ -159,7 +159,7 @@ def round_table(study: Study) -> Grid:
 
 
 def notes(study: Study) -> list[str]:
-    """How to read the tables."""
+    """Notes on how to read the tables."""
     plan, seeds = study.plan, len(study.plan.seeds)
     found = with_traffic(study)
     lines = goodput_notes(plan, found) if found else []
@@ -202,7 +202,7 @@ def is_wide(study: Study) -> bool:
 
 
 def waiting(study: Study) -> list[str]:
-    """How flows that did not finish count, if there are any."""
+    """Notes on how flows that did not finish count, if there are any."""
     rows = [(label, entry) for label in study.labels for entry in study.entries]
     lines = []
     if any(any(study.rounds_unfinished(label, entry)) for label in study.labels for entry in study.round_entries):
@@ -239,13 +239,13 @@ def with_traffic(study: Study) -> list[Outcome]:
 
 
 def compares_poorly(found: Sequence[Outcome]) -> bool:
-    """Is goodput compared over times that differ from run to run?"""
+    """Whether goodput is compared over periods that differ from run to run."""
     untils = [one.until_ms for one in found]
     return bool(untils) and min(untils) < ALIKE * max(untils)
 
 
 def goodput_notes(plan: Plan, found: Sequence[Outcome]) -> list[str]:
-    """From when to when goodput is compared, in runs in which there is some."""
+    """Notes on the period over which goodput is compared, in runs that have some."""
     first, tail = instant(plan.first_us), spread([one.tails_off_ms for one in found])
     cut = any(one.until_ms == one.tails_off_ms for one in found)
     repaired = any(one.until_ms < one.tails_off_ms for one in found)
@@ -284,7 +284,7 @@ def instant(time_us: float) -> str:
 
 
 def spread(times_ms: Sequence[float]) -> str:
-    """The least and the greatest of some times."""
+    """The minimum and maximum of some times."""
     name, size_ms = unit_of(times_ms)
     least, most = (units.digits(end(times_ms) / size_ms, 3) for end in (min, max))
     return f"{least} {name}" if least == most else f"{least}–{most} {name}"

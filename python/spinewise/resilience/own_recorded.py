@@ -1,4 +1,4 @@
-"""What is kept of a run of a user's own spec with faults."""
+"""The record of a run of a user's own spec with faults."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ Singles = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Recording:
-    """What is kept of a run.
+    """The record of a run.
 
     Attributes:
         goodput: bytes that hosts received in each interval until the run's end.
         p99_s: 99th percentile of the completion times of each traffic entry, in seconds; "all" is all traffic. Flows
-            that did not finish count with the time that they had waited; NaN where nobody knows how long that was.
+            that did not finish count with the time that they had waited; NaN if that is unknown.
         fct_s: completion times of the flows of each entry in seconds, in their order, likewise; "all" has none of its
-            own. Empty where rows of flows were not kept.
-        at_least: of which entries `p99_s` is a lower bound; see `spinewise.measures.waits`.
+            own. Empty if rows of flows were not kept.
+        at_least: whether `p99_s` is a lower bound, by entry; see `spinewise.measures.waits`.
         unfinished: flows of each entry that did not finish.
         lost: packets lost on links, and in switches that died.
-        dropped: packets dropped at full queues and where no way was left.
-        unroutable: packets no port was left for.
+        dropped: packets dropped at full queues and where no route was left.
+        unroutable: packets without a port to leave by.
         timeouts: retransmission timeouts.
         round_mean_s: mean time of the rounds of each entry that has some (collectives, incasts, requests), in seconds;
             NaN if none finished.
@@ -68,7 +68,7 @@ class Recording:
 
 
 def record(interval_us: float, spec: Spec, result: Result) -> Recording:
-    """What the study keeps of a run."""
+    """Record a run."""
     summary, report = result.summary(), result.report
     of_entry = {entry.name: entry.of(ALL) for entry in summary.asked} | {ALL: summary.of(ALL)}
     waits = Waits.of(result.flows, waited_until(spec, report)) if result.flows.num_rows else None
@@ -95,19 +95,19 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
 
 
 def members(spec: Spec, result: Result, names: Iterable[str]) -> dict[str, Mask]:
-    """Which rows are flows of each traffic entry; "all" are those of every entry but UDP's."""
+    """Masks of the rows of each traffic entry's flows; "all" are those of every entry but UDP's."""
     entry, asked = numbers(result.flows, "entry"), numbers(result.flows, "tcp").astype(bool)
     place = {one.name: place for place, one in enumerate(entries_of(spec))}
     return {name: asked if name == ALL else asked & (entry == place[name]) for name in names}
 
 
 def tail(of_entry: ClassSummary, waits: Waits | None, mask: Mask) -> Tail:
-    """The 99th percentile of completion times; without rows it is not known how long unfinished flows had waited."""
+    """The 99th percentile of completion times; without rows the waits of unfinished flows are unknown."""
     if waits is None:
         return Tail(math.nan if of_entry.unfinished else of_entry.fct_s.p99, False)
     return waits.tail(mask, 0.99)
 
 
 def recorded(interval_us: float) -> Measure[Recording]:
-    """What is read off a run: goodput in intervals of `interval_us`."""
+    """The measure of a run, with goodput in intervals of `interval_us`."""
     return Measure("resilience of a spec", Recording, partial(record, interval_us))

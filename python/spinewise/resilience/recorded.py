@@ -1,4 +1,4 @@
-"""What the study keeps of a run."""
+"""The study's record of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spinewise.sweeps.measures import Measure
 
 @dataclass(frozen=True)
 class Recording:
-    """What is kept of a run.
+    """The record of a run.
 
     Attributes:
         goodput: bytes that hosts received in each interval until the traffic's end.
@@ -25,8 +25,8 @@ class Recording:
         at_least: whether that is a lower bound; see `spinewise.measures.waits`.
         flows: all flows.
         lost: packets lost on links, and in switches that died.
-        dropped: packets dropped at full queues and where no way was left.
-        unroutable: packets no port was left for.
+        dropped: packets dropped at full queues and where no route was left.
+        unroutable: packets without a port to leave by.
         cut_off: unfinished flows whose hosts had no path.
         out_of_time: other unfinished flows.
         outcome_hash: the engine's hash of everything that happened.
@@ -47,10 +47,10 @@ class Recording:
 
 
 def record(interval_us: int, end_us: int, spec: Spec, result: Result) -> Recording:
-    """What the study keeps of a run whose traffic ends at `end_us`."""
+    """Record a run whose traffic ends at `end_us`."""
     summary, report = result.summary(), result.report
     everything = summary.of("all")
-    # Only flows of a list are in it, and few enough for a row each.
+    # It has only flows of a list, few enough for a row each.
     waits = Waits.of(result.flows, waited_until(spec, report))
     tail = waits.tail(np.ones(len(waits.done), dtype=bool), 0.999)
     return Recording(
@@ -69,5 +69,5 @@ def record(interval_us: int, end_us: int, spec: Spec, result: Result) -> Recordi
 
 
 def recorded(interval_us: int, end_us: int) -> Measure[Recording]:
-    """What the study reads off its runs: goodput in intervals of `interval_us` until `end_us`."""
+    """The study's measure of its runs, with goodput in intervals of `interval_us` until `end_us`."""
     return Measure("resilience", Recording, partial(record, interval_us, end_us))

@@ -1,4 +1,4 @@
-"""Making the runs of a study of faults, and what is kept of each."""
+"""Make the runs of a study of faults, and the record of each."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Wanted(Generic[R]):
-    """What is kept of each run, and how a store labels it.
+    """The measure to keep of each run, and its labels in a store.
 
     Attributes:
         study: name of the study.
-        names: of the parts of a case's key.
-        recording: what is kept.
+        names: the names of the parts of a case's key.
+        recording: the measure.
     """
 
     study: str

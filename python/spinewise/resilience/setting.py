@@ -1,8 +1,8 @@
-"""What is built, sent and broken: two fabrics of 16 hosts, one open-loop traffic, ten kinds of fault.
+"""The setting of the study: two fabrics of 16 hosts, one open-loop traffic, ten kinds of fault.
 
-Traffic asks for two fifths of what the fabric carries, so that what a fault leaves is enough for all of it: a scheme
-that goes round the fault loses nothing. Flows start evenly and whatever happens (open loop), so that goodput without a
-fault is steady, and what an outage kept back shows up later.
+The offered load is two fifths of the fabric's capacity, so that the capacity left by a fault suffices: a scheme
+that avoids the fault loses nothing. Flows start evenly whatever happens (open loop), so that goodput without a
+fault is steady, and traffic delayed by an outage appears later.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ INTERVAL_US = 250
 # (bytes, time between two of one host in µs): 2 Gbps of small flows and 2 Gbps of large ones a host.
 FLOWS = ((50_000, 200), (1_000_000, 4_000))
 
-# RACK-TLP, so that schemes that reorder are not punished for it; a least timeout of 1 ms, as networks with such
-# round-trip times set it, so that what an outage costs is its length and not that of a timer.
+# RACK-TLP, so that schemes that reorder are not punished for it; a minimum timeout of 1 ms, as networks with such
+# round-trip times set it, so that an outage costs its own length and not that of a timer.
 TRANSPORT: Transport = {"kind": "dctcp", "recovery": "rack", "min_rto_us": 1000, "initial_rto_us": 1000}
 
 
 @dataclass(frozen=True)
 class Fabric:
-    """A fabric and what breaks in it.
+    """A fabric and its fault locations.
 
     Attributes:
-        name: as in ``--fabrics``.
-        about: in a few words.
+        name: the name in ``--fabrics``.
+        about: a short description.
         topology: the [topology] table; 16 hosts.
-        rack: hosts under a leaf; nobody sends within a rack.
-        link: the two ends of the link that breaks.
-        switch: the switch that breaks.
+        rack: hosts under a leaf; there is no traffic within a rack.
+        link: the two ends of the link that fails.
+        switch: the switch that fails.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Fabric:
 
 @dataclass(frozen=True)
 class Timing:
-    """When it breaks, when it is repaired, when the traffic ends and when the run does at the latest, in µs."""
+    """The times of the fault, the repair, the end of the traffic and the latest end of the run, in µs."""
 
     fault_us: int
     repair_us: int
@@ -64,13 +64,13 @@ QUICK = Timing(4_000, 16_000, 24_000, 60_000)
 
 @dataclass(frozen=True)
 class Fault:
-    """A kind of fault, and how it is found.
+    """A kind of fault, and its detection.
 
     Attributes:
-        name: as in ``--faults``.
-        title: for tables and figures.
-        about: in a sentence.
-        keys: of the [[fault]] entry, besides place and time.
+        name: the name in ``--faults``.
+        title: the title in tables and figures.
+        about: a description in a sentence.
+        keys: the keys of the [[fault]] entry, besides place and time.
         on_switch: whether it hits the fabric's switch, and not its link.
         detection: the [detection] table.
     """
@@ -165,9 +165,9 @@ FAULTS = {
 
 
 def spec_of(fabric: Fabric, fault: Fault | None, timing: Timing, seed: int, flows: Traffic) -> Spec:
-    """The spec of one run, without its scheme; without `fault` the run it is measured against.
+    """The spec of one run, without its scheme; without `fault` that of the run it is compared with.
 
-    `flows` says where the flows come from: `{"file": …}` or `{"list": …}`.
+    `flows` is the source of the flows: `{"file": …}` or `{"list": …}`.
     """
     spec: Spec = {
         "name": f"resilience {fabric.name} {fault.name if fault else 'whole'}",
@@ -186,7 +186,7 @@ def spec_of(fabric: Fabric, fault: Fault | None, timing: Timing, seed: int, flow
 
 
 def flow_list(fabric: Fabric, end_us: int, seed: int) -> list[ListedFlow]:
-    """All flows: of each size every host starts one each period, hosts in turn; receivers in other racks are drawn.
+    """All flows: every host starts one of each size per period, hosts in turn; receivers in other racks are drawn.
 
     The order of hosts within a period and the receivers follow from `seed` alone.
     """
@@ -204,7 +204,7 @@ def flow_list(fabric: Fabric, end_us: int, seed: int) -> list[ListedFlow]:
 
 
 def write_flows(fabric: Fabric, timing: Timing, seed: int, folder: Path) -> Traffic:
-    """Write all flows as a file into `folder`, and say so as `spec_of` wants it.
+    """Write all flows as a file into `folder`, and return the source in the form for `spec_of`.
 
     The engine reads a file much faster than a list in each of many specs.
     """

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WORST = 0.4
-"""The share of goodput lost from which on the figure has its darkest colour."""
+"""The share of goodput lost from which the figure has its darkest colour."""
 
 COLUMN = 3.6
-"""Inches that as many letters of the caption need as fit below one panel of other figures."""
+"""The width in inches for as many caption letters as fit below one panel of other figures."""
 
 
 def report(study: Study) -> RenderableType:
-    """Everything ``spinewise resilience`` prints."""
+    """The output of ``spinewise resilience``."""
     return Group(table(study), Text("\n".join(notes(study))))
 
 
@@ -71,7 +71,7 @@ def cells(study: Study, fabric: str, fault: str, label: str) -> list[str]:
 
 
 def fixed(found: stats.Interval, scale: float = 1.0) -> str:
-    """Mean ± half width to one decimal: more would be noise, whatever the size; a dash where there is nothing."""
+    """Mean ± half width to one decimal, as more would be noise whatever the size; a dash without a value."""
     if not math.isfinite(found.mean):
         return units.NOTHING
     text = f"{scale * found.mean:z.1f}"
@@ -84,7 +84,7 @@ def at_least(text: str) -> str:
 
 
 def slower(found: stats.Interval) -> str:
-    """A paired difference in percent, in brackets when its interval includes zero. One seed has no interval."""
+    """A paired difference in percent, in brackets if its interval includes zero. One seed has no interval."""
     if not math.isfinite(found.mean):
         return units.NOTHING
     text = f"{100 * found.mean:+z,.0f}%"
@@ -92,7 +92,7 @@ def slower(found: stats.Interval) -> str:
 
 
 def times(study: Study, fabric: str, fault: str, label: str, metric: str) -> str:
-    """A time with its interval; or, where it never came on some seeds, on how many, and the mean of the others."""
+    """A time with its interval; or, if it never came on some seeds, their number, and the mean of the others."""
     never, seeds = study.never(fabric, fault, label, metric), len(study.plan.seeds)
     if never == seeds:
         return "never"
@@ -109,7 +109,7 @@ def unfinished(study: Study, fabric: str, fault: str, label: str) -> str:
 
 
 def notes(study: Study) -> list[str]:
-    """How to read the table."""
+    """Notes on how to read the table."""
     plan, seeds = study.plan, len(study.plan.seeds)
     timing = plan.timing
     lines = [
@@ -137,7 +137,7 @@ def notes(study: Study) -> list[str]:
 
 
 def slow_repairs(study: Study, fabric: str) -> list[str]:
-    """Who takes longer than a window to be back after the repair."""
+    """A note on schemes that take longer than a window to recover after the repair."""
     found = []
     for fault in study.plan.faults:
         for label in study.labels(fabric):
@@ -175,7 +175,7 @@ def goodput_cell(study: Study, fabric: str, fault: str, label: str) -> str:
 
 
 def short_time(study: Study, fabric: str, fault: str, label: str) -> str:
-    """Mean time to recovery in ms; ∞ when it never came on any seed, "∞?" when it did not on some."""
+    """Mean time to recovery in ms; ∞ if it never came on any seed, "∞?" if it did not on some."""
     never = study.never(fabric, fault, label, "recovery_ms")
     if never:
         return "∞" if never == len(study.plan.seeds) else "∞?"
@@ -195,7 +195,7 @@ def tail_cell(study: Study, fabric: str, fault: str, label: str) -> str:
 
 
 def figure(study: Study) -> Figure:
-    """One panel per fabric: goodput lost as colour, the time until it is back as text."""
+    """One panel per fabric: goodput lost as colour, the recovery time as text."""
     fabrics, faults = study.plan.fabrics, study.plan.faults
     rows = max(len(study.labels(fabric.name)) for fabric in fabrics)
     width = max(1.6 + 0.42 * len(faults) * len(fabrics) + 1.0 * len(fabrics), 5.0)
@@ -238,7 +238,7 @@ def draw(axes: Axes, study: Study, fabric: str) -> None:
 
 
 def caption(study: Study) -> str:
-    """What a reader must know about the figure."""
+    """The caption: what a reader must know about the figure."""
     seeds = len(study.plan.seeds)
     return (
         f"Colour: share of goodput lost between fault and repair, against the same run without the fault. Number: ms"

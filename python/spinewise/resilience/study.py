@@ -1,4 +1,4 @@
-"""The study: which runs it consists of, what is kept of each, and what pairs of them come to."""
+"""The study: its runs, the record of each, and the results of pairs of them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WHOLE = "whole"
 """The name of the run without a fault."""
 DEFAULT_SEEDS = 3
 WINDOW_US = 1000
-"""The shortest time over which goodput is looked at for recovery."""
+"""The shortest time over which goodput is checked for recovery."""
 MPTCP = "ecmp:transport.kind=mptcp@mptcp"
 
 Key = tuple[str, str, str, int]
@@ -39,12 +39,12 @@ Key = tuple[str, str, str, int]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a fault cost one scheme on one seed, against the run without it.
+    """The cost of a fault to one scheme on one seed, against the run without it.
 
     Attributes:
         goodput_lost: share of bytes not received between fault and repair.
-        recovery_ms: from the fault until 95 % of goodput are back, `inf` if not before the repair.
-        after_repair_ms: from the repair until 95 % of goodput are back, `inf` if not before the traffic's end.
+        recovery_ms: from the fault until 95 % of goodput have recovered, `inf` if not before the repair.
+        after_repair_ms: from the repair until 95 % of goodput have recovered, `inf` if not before the traffic's end.
         p999_ms: 99.9th percentile of completion times with the fault; see `Recording`.
         p999_whole_ms: the same without.
         lost, dropped, unroutable, cut_off, out_of_time: see `Recording`.
@@ -65,7 +65,7 @@ class Outcome:
 
 
 def outcome(broken: Recording, whole: Recording, timing: Timing) -> Outcome:
-    """What the fault of `broken` cost; see docs/resilience.md for the definitions."""
+    """Compute the cost of the fault in `broken`; see docs/resilience.md for the definitions."""
     first, repair, end = (at // INTERVAL_US for at in (timing.fault_us, timing.repair_us, timing.end_us))
     window = WINDOW_US // INTERVAL_US
     hold = (repair - first) // 4
@@ -91,14 +91,14 @@ def outcome(broken: Recording, whole: Recording, timing: Timing) -> Outcome:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which runs the study consists of.
+    """The runs of the study.
 
     Attributes:
         fabrics, faults: in the order of the tables.
         served: the schemes that take part, by fabric.
         skipped: those that cannot serve a fabric, and why, by fabric.
-        seeds: of each cell.
-        timing: of fault and repair.
+        seeds: the seeds of each cell.
+        timing: the times of fault and repair.
     """
 
     fabrics: list[Fabric]
@@ -119,7 +119,7 @@ class Plan:
         quick: bool = False,
         own: Sequence[OwnClass] = (),
     ) -> Plan:
-        """From the caller's wishes; None means all, `DEFAULT_SEEDS` seeds or, with `quick`, one.
+        """Build from the caller's arguments; None means all, `DEFAULT_SEEDS` seeds or, with `quick`, one.
 
         `own` are schemes written in Python that `schemes` may name; those it does not name come last.
 
@@ -186,7 +186,7 @@ def every_scheme() -> list[str]:
 
 
 def names(option: str, given: str | Iterable[str] | None, known: Mapping[str, object]) -> list[str]:
-    """The names in `given`, in the order of `known`; all of them when None."""
+    """The names in `given`, in the order of `known`; all of them if None."""
     if given is None:
         return list(known)
     parts = [part.strip() for part in (given.split(",") if isinstance(given, str) else given)]
@@ -217,14 +217,14 @@ def sort_out(
 
 @dataclass(frozen=True)
 class Study:
-    """All runs of a study, and what pairs of them come to."""
+    """All runs of a study, and the results of pairs of them."""
 
     plan: Plan
     recordings: dict[Key, Recording] = field(repr=False)
 
     @cached_property
     def outcomes(self) -> dict[Key, Outcome]:
-        """What each fault cost, by fabric, fault, scheme and seed."""
+        """The cost of each fault, by fabric, fault, scheme and seed."""
         return {
             (fabric, fault, label, seed): outcome(broken, self.recordings[fabric, WHOLE, label, seed], self.plan.timing)
             for (fabric, fault, label, seed), broken in self.recordings.items()
@@ -240,15 +240,15 @@ class Study:
         return [self.outcomes[fabric, fault, label, seed] for seed in self.plan.seeds]
 
     def interval(self, fabric: str, fault: str, label: str, metric: str) -> stats.Interval:
-        """Mean over seeds with its 95 % interval; of times, over the seeds on which it came to an end."""
+        """Mean over seeds with its 95 % interval; for times, over the seeds on which they are finite."""
         return stats.t_interval([getattr(one, metric) for one in self.at(fabric, fault, label)])
 
     def never(self, fabric: str, fault: str, label: str, metric: str) -> int:
-        """On how many seeds goodput did not come back."""
+        """Count the seeds on which goodput did not recover."""
         return sum(math.isinf(getattr(one, metric)) for one in self.at(fabric, fault, label))
 
     def slower(self, fabric: str, fault: str, label: str) -> stats.Interval:
-        """Paired difference of the 99.9th percentile to the run without the fault, as a fraction of that."""
+        """The paired difference of the 99.9th percentile from the run without the fault, relative to that run."""
         cells = self.at(fabric, fault, label)
         return stats.relative_difference([one.p999_ms for one in cells], [one.p999_whole_ms for one in cells])
 
@@ -293,10 +293,10 @@ def study(
         schemes: variants as in ``compare --schemes``; None takes all that serve a fabric, and MPTCP.
         faults: names of `FAULTS`; None takes all.
         fabrics: names of `FABRICS`; None takes all.
-        seeds: how many, counted up from 1, or which ones.
+        seeds: the number of seeds, counted up from 1, or a list of seeds.
         quick: shorter runs, one seed.
         jobs: runs at once; one per core when None.
-        monitor: told about progress.
+        monitor: notified of progress.
         store: a folder that keeps every run as it ends; runs that it has are not made again.
     """
     plan = Plan.of(schemes, faults, fabrics, seeds, quick=quick)

@@ -1,4 +1,4 @@
-"""What a study of faults tells: kept beside its numbers, so that a page can show it again."""
+"""The results of a study of faults: kept beside its numbers, so that a page can show them again."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Rows:
 
     @classmethod
     def of(cls, grid: Grid) -> Rows:
-        """From a table as it is printed."""
+        """Build from a table as it is printed."""
         return cls(grid.heading, list(grid.left), list(grid.right), [list(line.cells) for line in grid.lines])
 
     def grid(self) -> Grid:
-        """As it was printed."""
+        """The table as it was printed."""
         made = new_table(self.title, self.left, self.right)
         for row in self.rows:
             made.line(*row)
@@ -40,7 +40,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Share:
-    """What something is under a scheme, with half of its 95 % interval; None where it has none."""
+    """A share under a scheme, with half of its 95 % interval; None if it has none."""
 
     scheme: str
     mean: float
@@ -49,20 +49,20 @@ class Share:
 
 @dataclass(frozen=True)
 class Lost:
-    """What a fault, or all of a spec, cost each scheme that had traffic then: shares of goodput, in percent."""
+    """The cost of a fault, or of a whole spec, to each scheme that had traffic then: shares of goodput, in percent."""
 
     fault: str
     of: list[Share]
 
     @classmethod
     def means(cls, fault: str, found: Mapping[str, Interval]) -> Lost:
-        """From shares of goodput lost, by scheme."""
+        """Build from shares of goodput lost, by scheme."""
         return cls(fault, shares(found, 100.0))
 
 
 @dataclass(frozen=True)
 class Bars:
-    """A bar for each scheme: what of, what the axis says, with its unit, and whether it has values below zero."""
+    """A bar for each scheme: title, axis label with unit, and whether it has values below zero."""
 
     title: str
     axis: str
@@ -71,7 +71,7 @@ class Bars:
 
 
 def shares(found: Mapping[str, Interval], factor: float) -> list[Share]:
-    """What is known of each scheme, times a factor."""
+    """The known shares of each scheme, times a factor."""
     return [
         Share(scheme, factor * one.mean, factor * one.half if math.isfinite(one.half) else None)
         for scheme, one in found.items()
@@ -84,11 +84,11 @@ class Told:
     """A study in words and tables.
 
     Attributes:
-        title: of what.
+        title: the title.
         subtitle: schemes and seeds.
-        lost: goodput lost, fault by fault; empty where rounds tell more, as runs lost it over times of other lengths.
-        tables: as they are printed.
-        notes: how to read them.
+        lost: goodput lost, fault by fault; empty if rounds show more, as runs lost it over periods of other lengths.
+        tables: the tables as printed.
+        notes: notes on how to read them.
         rounds: the mean time of rounds with the faults, and by how much they are longer than without, by traffic entry.
     """
 
@@ -101,15 +101,15 @@ class Told:
 
 
 def subtitle(schemes: Sequence[str], seeds: int) -> str:
-    """Which schemes, on how many seeds."""
+    """The schemes, and the number of seeds."""
     return f"{', '.join(schemes)}, {seeds} seed{'s' * (seeds != 1)}"
 
 
 def read(folder: Path) -> Told:
-    """What a folder tells that `resilience --out` wrote.
+    """Read the results in a folder that `resilience --out` wrote.
 
     Raises:
-        SpecError: there is none, or it is of another format, or from before such folders told it.
+        SpecError: there are none, or in another format, or from a version that did not keep them.
     """
     file = folder / formats.RESILIENCE.record
     allowed = f"a folder with {file.name}, which `spinewise resilience --out` writes"

@@ -4,14 +4,14 @@
 |---|---|
 | `api` | `spinewise.run` |
 | `simulated` | one run and its result |
-| `result` | what a run gave; its folder is written and read here |
-| `kept` | reading that folder, and refusing what is none |
-| `otherwise` | why a run made once more is another one |
-| `validation` | `spinewise.validate`: what a run will come to |
-| `folder` | results folders that are there whole or not at all |
-| `file` | one file that is there whole or not at all |
-| `owned` | whose a folder is: what `--force` may replace |
-| `hidden` | what is being written, and what killed writers left |
+| `result` | the result of a run; its folder is written and read here |
+| `kept` | reading that folder, and refusing other files |
+| `otherwise` | why a repeated run differs |
+| `validation` | `spinewise.validate`: the size of a run, in advance |
+| `folder` | results folders that are written whole or not at all |
+| `file` | one file that is written whole or not at all |
+| `owned` | who owns a folder: what `--force` may replace |
+| `hidden` | files being written, and remains of killed writers |
 | `formats` | the formats of results, and which can be read |
 | `jobs` | many runs at once |
 | `trace` | the choice trace as an Arrow table |

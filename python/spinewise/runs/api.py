@@ -1,4 +1,4 @@
-"""Running a spec from Python."""
+"""Run a spec from Python."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(
     """Simulate one spec and return its results.
 
     Args:
-        spec: a dict shaped as the TOML file, or the path of a TOML file.
+        spec: a dict with the structure of the TOML file, or the path of a TOML file.
         seed: in place of the spec's own seed.
         progress: called about ten times a second with a `spinewise.core.Progress`; an exception it
             raises stops the run.
@@ -38,9 +38,9 @@ def run(
             pass, and the outcome is the same.
         scheme: in place of the spec's own: the name of one, or a class derived from `spinewise.HostScheme` or
             `spinewise.SwitchScheme`. The spec's [scheme] table is kept if it names the same.
-        threads: how many work at the run at most, 1 at least; the outcome is the same. A large fabric gains most. No
+        threads: the most threads for the run, at least 1; the outcome is the same. A large fabric gains most. No
             more are used than there are processors, or memory for: each sets up all of the run. A run that cannot be
-            parted, or whose threads wait for each other more than they work, is one thread's, and a warning says why.
+            split, or whose threads would wait more than they work, uses one thread, and a warning says why.
 
     Raises:
         SchemeError: a scheme written in Python raised an exception.
@@ -57,7 +57,7 @@ def run(
 
 
 def checked_threads(threads: object, trace: object) -> None:
-    """See whether so many threads can work at a run.
+    """Check that this many threads can be used for a run.
 
     Raises:
         SpecError: they cannot.
@@ -73,7 +73,7 @@ def traced(flows: Iterable[int] | None) -> list[int] | None:
     """The flows to trace, each once; None for none.
 
     Raises:
-        SpecError: one is no number of a flow.
+        SpecError: one is not a flow number.
     """
     if flows is None:
         return None

@@ -1,4 +1,4 @@
-"""Writing one file, whole or not at all."""
+"""Write one file, whole or not at all."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spinewise.runs.folder import as_spec_error, check_writable, current_umask, 
 
 
 def checked_place(destination: str | Path, *, force: bool, option: str = "--out") -> Path:
-    """Where a file of this name will stand, links followed.
+    """Resolve the place of a file of this name, following links.
 
     Raises:
-        SpecError: the file exists and `force` is not given, or it is no ordinary file, or cannot be written.
+        SpecError: the file exists and `force` is not given, or it is not an ordinary file, or cannot be written.
     """
     if not str(destination) or "\0" in str(destination):
         raise SpecError(option, f'"{printable(destination)}"', "the name of a file, of 1 to 255 characters")
@@ -43,7 +43,7 @@ def write_file(
     A symbolic link to a file is followed: the file is replaced, the link stays. `option` is where the name was given.
 
     Raises:
-        SpecError: the file exists, is no ordinary file, or cannot be written.
+        SpecError: the file exists, is not an ordinary file, or cannot be written.
     """
     place = checked_place(destination, force=force, option=option)
     with as_spec_error(destination, option):

@@ -1,8 +1,8 @@
-"""Results folders that are there whole or not at all.
+"""Results folders that are written whole or not at all.
 
 Everything is written into a hidden folder beside the destination, synced to disk, and renamed in one
 step. Whatever happens before that step (error, full disk, Ctrl-C, kill -9, power loss) leaves the
-destination as it was. What a killed writer leaves hidden is removed by the next one (see `hidden`).
+destination as it was. Hidden remains of a killed writer are removed by the next one (see `hidden`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ADVICE = {
 
 MEANWHILE = "another command wrote it meanwhile, so nothing of this one is kept: name another folder and run again"
 
-# What this process has put in its place so far.
+# The results that this process has put in place so far.
 published: list[Path] = []
 
 
@@ -69,14 +69,14 @@ def real_place(destination: str | Path) -> Path:
 
 
 def check(place: Path, *, force: bool) -> None:
-    """Refuse a place that may not be written, before anything is done for it."""
+    """Refuse a place that may not be written, before any work is done for it."""
     with hidden.in_turn(place.parent):
         hidden.restore_set_aside(place)
         refuse_existing(place, force=force)
 
 
 def refuse_existing(destination: Path, *, force: bool, hint: str = "--force replaces the results in it") -> None:
-    """Raise unless `destination` is free, or holds results that may be replaced; `hint` says how."""
+    """Raise unless `destination` is free, or holds results that may be replaced; `hint` explains how."""
     if destination.is_symlink():
         link = f"this is a symbolic link to {os.readlink(destination)}: name that folder itself"
         raise SpecError("--out", printable(destination), "the name of a folder, not of a link", link)
@@ -101,7 +101,7 @@ def refuse_existing(destination: Path, *, force: bool, hint: str = "--force repl
 
 
 def check_writable(place: Path, option: str = "--out") -> None:
-    """Try whether something new can be written beside a place, or in the nearest folder above that there is.
+    """Check that something new can be written beside a place, or in the nearest existing folder above.
 
     Raises:
         SpecError: it cannot.
@@ -117,14 +117,14 @@ def is_empty_folder(path: Path) -> bool:
 
 
 def publish(target: Path, destination: Path, *, force: bool) -> None:
-    """Sync what was written and move it to its place in one step."""
+    """Sync the results and move them to their place in one step."""
     owned.list_files(target)
     target.chmod(0o777 & ~current_umask())
     sync_tree(target)
     with hidden.in_turn(destination.parent), hidden.signals_wait():
         refuse_existing(destination, force=force, hint=MEANWHILE)
         try:
-            # A folder with something in it is never overwritten by this, whoever was faster.
+            # This never overwrites a folder that is not empty, whoever was faster.
             os.rename(target, destination)
         except OSError:
             refuse_existing(destination, force=force, hint=MEANWHILE)
@@ -136,7 +136,7 @@ def publish(target: Path, destination: Path, *, force: bool) -> None:
 
 
 def replace(new: Path, old: Path) -> None:
-    """Put `new` in the place of `old`, unless something else has got into `old` at the last moment."""
+    """Put `new` in the place of `old`, unless something else has appeared in `old` at the last moment."""
     with hidden.held(old):
         exchange(new, old)
         foreign = owned.why_foreign(new)
@@ -146,7 +146,7 @@ def replace(new: Path, old: Path) -> None:
 
 
 def exchange(new: Path, old: Path) -> None:
-    """Swap two folders in one step; where the system cannot, in two."""
+    """Swap two folders in one step, or in two if the system cannot."""
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if renameat2 is not None:
         done = renameat2(
@@ -169,7 +169,7 @@ def exchange(new: Path, old: Path) -> None:
 
 
 def sync_tree(folder: Path) -> None:
-    """Bring every file and folder below `folder` to the disk."""
+    """Flush every file and folder below `folder` to the disk."""
     for root, _, files in os.walk(folder, topdown=False):
         for name in files:
             sync(Path(root) / name)
@@ -177,7 +177,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Bring one file or folder to the disk."""
+    """Flush one file or folder to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -194,7 +194,7 @@ def current_umask() -> int:
 
 @contextmanager
 def as_spec_error(destination: str | Path, option: str = "--out") -> Iterator[None]:
-    """Say what the operating system refused, and what helps; `option` named the destination."""
+    """Report what the operating system refused, and what helps; `option` named the destination."""
     try:
         yield
     except BrokenPipeError:
@@ -207,5 +207,5 @@ def as_spec_error(destination: str | Path, option: str = "--out") -> Iterator[No
 
 
 def file_on_the_way(path: Path) -> Path | None:
-    """What stands where `path` or a folder above it should be, and is none; None if nothing does."""
+    """The file in place of `path` or a folder above it; None if there is none."""
     return next((one for one in (path, *path.parents) if os.path.lexists(one) and not one.is_dir()), None)

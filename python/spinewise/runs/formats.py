@@ -1,4 +1,4 @@
-"""The formats of results: each record names its own, and only what is known is read or replaced."""
+"""The formats of results: each record names its own, and only known ones are read or replaced."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Format:
     """One kind of results.
 
     Attributes:
-        kind: what the results are of.
+        kind: the kind of results.
         newest: the version that is written.
-        record: the file that makes a folder one of these results.
+        record: the file that identifies a folder of these results.
     """
 
     kind: str
@@ -28,7 +28,7 @@ class Format:
 
     @property
     def name(self) -> str:
-        """What a record says of itself."""
+        """The format name in a record."""
         return f"spinewise-{self.kind}-{self.newest}"
 
     @property
@@ -55,10 +55,10 @@ ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT, ADVIS
 
 
 def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, object]:
-    """The record in a file, of the format `wanted`; `key` is where its folder was named, `allowed` what it should be.
+    """The record in a file, of the format `wanted`; `key` named its folder, `allowed` is what it should be.
 
     Raises:
-        SpecError: it cannot be read, is no JSON, or of another format.
+        SpecError: it cannot be read, is not JSON, or has another format.
     """
     text = read_text(file, key, most=TABLE_BYTES, allowed=allowed)
     try:
@@ -72,10 +72,10 @@ def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, object
 
 
 def check(record: Mapping[str, object], wanted: Format, file: object) -> None:
-    """Refuse a record that is not of the format `wanted`; `file` is where it was read.
+    """Refuse a record that is not of the format `wanted`; `file` is the file it was read from.
 
     Raises:
-        SpecError: another kind of results, a newer version, or none of ours.
+        SpecError: it is another kind of results, a newer version, or not ours.
     """
     given = record.get("format", "(nothing)")
     if wanted.knows(given):

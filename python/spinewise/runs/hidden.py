@@ -1,7 +1,7 @@
-"""Hidden files and folders that are being written, and what killed writers left of them.
+"""Hidden files and folders that are being written, and remains of killed writers.
 
 Each is locked while its writer lives. One whose lock is free was left by a writer that was killed, and
-is removed by the next writer in the same place, whatever that one writes.
+is removed by the next writer in the same place, whatever it writes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from types import FrameType
 
 Handler = Callable[[int, FrameType | None], object]
 
-# The end of the name of everything hidden; what ends otherwise is never touched.
+# The suffix of every hidden name; files with other names are never touched.
 _PARTIAL = ".spinewise-partial-"
 _ASIDE = ".spinewise-aside-"
 _NAME = re.compile(rf"\..*{re.escape(_PARTIAL)}[a-z0-9_]{{8}}")
@@ -36,7 +36,7 @@ _PATIENCE_S = 10.0
 
 @contextmanager
 def hidden_folder(destination: Path) -> Iterator[Path]:
-    """A locked hidden folder beside `destination`, removed in the end if it is still there."""
+    """A locked hidden folder beside `destination`, removed at the end if it still exists."""
     made: list[tuple[Path, int]] = []
     try:
         with signals_wait():
@@ -51,7 +51,7 @@ def hidden_folder(destination: Path) -> Iterator[Path]:
 
 @contextmanager
 def hidden_file(destination: Path) -> Iterator[tuple[Path, int]]:
-    """A locked hidden file beside `destination` and its handle, removed in the end if it is still there."""
+    """A locked hidden file beside `destination` and its handle, removed at the end if it still exists."""
 
     def make() -> str:
         handle, name = tempfile.mkstemp(prefix=prefix(destination), dir=destination.parent)
@@ -72,7 +72,7 @@ def hidden_file(destination: Path) -> Iterator[tuple[Path, int]]:
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM take effect after the block: what is made in it is known when it is left."""
+    """Delay Ctrl-C and SIGTERM until after the block, so that whatever it creates is recorded."""
     usual: dict[int, Handler] = {}
     came: list[tuple[int, FrameType | None]] = []
     if threading.current_thread() is threading.main_thread():
@@ -92,7 +92,7 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder for what is not kept, among the system's temporary files."""
+    """A temporary folder, among the system's temporary files."""
     place = Path(tempfile.gettempdir()) / "scratch"
     remove_abandoned(place.parent)
     with hidden_folder(place) as path:
@@ -100,17 +100,17 @@ def scratch() -> Iterator[Path]:
 
 
 def prefix(destination: Path) -> str:
-    """How what is hidden for `destination` begins."""
+    """The prefix of hidden files for `destination`."""
     return f".{destination.name[:_NAME_CHARS]}{_PARTIAL}"
 
 
 def locked(make: Callable[[], str]) -> tuple[Path, int]:
-    """Something new and hidden, and the handle that keeps it locked."""
+    """A new hidden file or folder, and the handle that keeps it locked."""
     for _ in range(_TRIES):
         path = Path(make())
         with suppress(FileNotFoundError):
             handle = opened(path)
-            # Where the file system has no locks nothing is ever taken for abandoned.
+            # On a file system without locks nothing is ever considered abandoned.
             with suppress(OSError):
                 fcntl.flock(handle, fcntl.LOCK_EX)
             if is_at(handle, path):
@@ -126,7 +126,7 @@ def opened(path: Path) -> int:
 
 
 def is_at(handle: int, path: Path) -> bool:
-    """Whether `handle` is of what is at `path` now."""
+    """Whether `handle` refers to what is at `path` now."""
     try:
         there = path.lstat()
     except OSError:
@@ -136,7 +136,7 @@ def is_at(handle: int, path: Path) -> bool:
 
 @contextmanager
 def held(path: Path) -> Iterator[bool]:
-    """Lock a folder or file that is there; whether nobody else holds it."""
+    """Lock an existing folder or file, and yield whether no other process holds it."""
     handle = -1
     free = False
     with suppress(OSError):
@@ -152,7 +152,7 @@ def held(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def in_turn(folder: Path) -> Iterator[None]:
-    """One writer at a time looks at what is in `folder` and changes it; one that hangs is not waited for."""
+    """Let one writer at a time inspect and change `folder`; one that hangs is not waited for."""
     handle = -1
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -167,7 +167,7 @@ def in_turn(folder: Path) -> Iterator[None]:
 
 
 def taken(handle: int) -> bool:
-    """Lock what is open, unless somebody else has."""
+    """Lock an open file, unless another process has."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -176,7 +176,7 @@ def taken(handle: int) -> bool:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what killed writers of ours left hidden in `folder`."""
+    """Remove hidden remains of our killed writers in `folder`."""
     with suppress(OSError):
         for name in os.listdir(folder):
             if _NAME.fullmatch(name):
@@ -184,7 +184,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def remove_if_abandoned(path: Path) -> None:
-    """Remove a hidden file or folder of this user's that no writer holds."""
+    """Remove a hidden file or folder of this user that no writer holds."""
     with suppress(OSError):
         found = path.lstat()
         if found.st_uid != os.geteuid() or not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
@@ -197,7 +197,7 @@ def remove_if_abandoned(path: Path) -> None:
 
 
 def removed(folder: Path) -> None:
-    """Remove a folder of ours with all in it, folders that were made read-only included."""
+    """Remove a folder of ours with all contents, including folders that were made read-only."""
     for inside, _, _ in os.walk(folder):
         with suppress(OSError):
             os.chmod(inside, stat.S_IRWXU)
@@ -205,12 +205,12 @@ def removed(folder: Path) -> None:
 
 
 def aside(destination: Path) -> Path:
-    """Where old results stand for a moment while new ones take their place in two steps."""
+    """The place of old results while new ones replace them in two steps."""
     return destination.with_name(f".{destination.name}{_ASIDE}{os.getpid():08d}")
 
 
 def restore_set_aside(destination: Path) -> None:
-    """Bring back old results that a writer killed between two steps had set aside."""
+    """Restore old results that a writer killed between two steps had set aside."""
     for name in glob.glob(f".{glob.escape(destination.name)}{_ASIDE}*", root_dir=destination.parent):
         path = destination.parent / name
         with held(path) as free, suppress(OSError):

@@ -1,4 +1,4 @@
-"""Many independent runs at once. A run detaches the interpreter, so threads are enough."""
+"""Many independent runs in parallel. A run detaches the interpreter, so threads suffice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spinewise.specs.spec import resolve
 MOST_JOBS = 1024
 PATIENCE_S = 2.0
 TRIES = 3
-"""How long a run that is told to stop may take for that before it is interrupted, and how often."""
+"""How long a run may take to stop when asked before it is interrupted, and how often it is interrupted."""
 
 K = TypeVar("K")
 M = TypeVar("M")
@@ -34,7 +34,7 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class Case(Generic[K]):
-    """One run to do: a resolved spec and the key its measurement goes under."""
+    """A run to make: a resolved spec and the key of its measurement."""
 
     key: K
     spec: Spec
@@ -44,42 +44,42 @@ class Monitor(Protocol):
     """Watches a batch of runs; called from several threads."""
 
     def planned(self, runs: int, stored: int) -> None:
-        """How many runs are to be made, and how many that were wanted are stored already."""
+        """Receive how many runs are to be made, and how many wanted runs are already stored."""
 
     def expected(self, seconds: float | None) -> None:
-        """In how many seconds all runs will have ended, by those that have; None while nobody can tell."""
+        """Receive the seconds until all runs will have ended, estimated from those that have; None while unknown."""
 
     def started(self, number: int) -> None:
-        """Run `number` begins."""
+        """Receive that run `number` begins."""
 
     def advanced(self, number: int, progress: Progress) -> None:
-        """Run `number` tells how far it is."""
+        """Receive the progress of run `number`."""
 
     def finished(self, number: int, packet_hops: int) -> None:
-        """Run `number` is done; `packet_hops` counts the links that its packets crossed."""
+        """Receive that run `number` is done; `packet_hops` counts the links that its packets crossed."""
 
 
 class Silent:
-    """A monitor that says nothing."""
+    """A monitor that prints nothing."""
 
     def planned(self, runs: int, stored: int) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def expected(self, seconds: float | None) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def started(self, number: int) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def advanced(self, number: int, progress: Progress) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def finished(self, number: int, packet_hops: int) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def check_monitor(monitor: object) -> None:
-    """Refuse what cannot watch runs.
+    """Refuse an object that cannot watch runs.
 
     Raises:
         TypeError: it lacks a method of a `Monitor`.
@@ -90,15 +90,15 @@ def check_monitor(monitor: object) -> None:
 
 
 def default_jobs() -> int:
-    """How many runs at once when nobody says: one per core this process may use."""
+    """The default number of parallel runs: one per core this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def checked_jobs(jobs: object) -> int:
-    """How many runs at once, as asked for.
+    """Check the number of parallel runs.
 
     Raises:
-        SpecError: no such number.
+        SpecError: it is not such a number.
     """
     number = as_whole(jobs)
     if number is not None and 1 <= number <= MOST_JOBS:
@@ -107,10 +107,10 @@ def checked_jobs(jobs: object) -> int:
 
 
 def checked_seconds(name: str, seconds: object) -> float:
-    """How long something may take.
+    """Check a duration.
 
     Raises:
-        SpecError: no such time.
+        SpecError: it is not a duration.
     """
     number = as_number(seconds)
     if number is not None and number >= 0.0:
@@ -119,7 +119,7 @@ def checked_seconds(name: str, seconds: object) -> float:
 
 
 def resolved_case(key: K, spec: Spec, seed: int, what: str) -> Case[K]:
-    """A case with its spec checked and its seed set; an error says which case it was."""
+    """A case with its spec checked and its seed set; an error names the case."""
     try:
         return Case(key, resolve(spec, seed=seed))
     except SpecError as error:
@@ -130,16 +130,16 @@ def resolved_case(key: K, spec: Spec, seed: int, what: str) -> Case[K]:
 
 
 Stop = Callable[[], bool]
-"""Whether whoever asked for runs wants no more of them."""
+"""A function that returns whether no more runs are wanted."""
 
 
 def pooled(
     items: Iterable[A], work: Callable[[A, Stop], B], workers: int
 ) -> Generator[tuple[A, B | None, BaseException | None]]:
-    """Do `work` on each of `items`, several at once; each item with what it gave or raised, as it ends.
+    """Do `work` on each of `items`, several in parallel; yield each item with its result or error, as it ends.
 
-    The next item is asked for when there is a worker for it. When the generator is closed, `work` is told to stop and
-    waited for. What then still runs in Python after `PATIENCE_S`, such as a hook that never returns, is interrupted.
+    The next item is taken when there is a worker for it. When the generator is closed, `work` is asked to stop and
+    awaited. Python code that is still running after `PATIENCE_S`, such as a hook that never returns, is interrupted.
     """
     stop = threading.Event()
     busy = Busy()
@@ -174,7 +174,7 @@ def pooled(
 
 
 class Busy:
-    """The threads that are at work."""
+    """The threads that are working."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -190,14 +190,14 @@ class Busy:
             self._changed.notify_all()
 
     def end(self) -> None:
-        """Wait for them, and interrupt those that do not end by themselves."""
+        """Wait for the threads, and interrupt those that do not end."""
         for _ in range(TRIES):
             with self._changed:
                 if self._changed.wait_for(lambda: not self._threads, PATIENCE_S):
                     return
                 interrupt = ctypes.pythonapi.PyThreadState_SetAsyncExc
                 for thread in self._threads:
-                    # Raised as that thread next executes Python.
+                    # Raised when that thread next executes Python.
                     interrupt(ctypes.c_ulong(thread), ctypes.py_object(KeyboardInterrupt))
 
 
@@ -210,8 +210,8 @@ def run_all(
 ) -> list[M]:
     """Run every case and measure it, and store nothing; the measurements come in the order of `cases`.
 
-    It is for what is measured against things that no store knows of; see `spinewise.sweeps` for all else. `measure`
-    sees each result once, after which it is dropped: memory holds `jobs` results at most. The first error, or Ctrl-C,
+    It is for measurements that depend on things outside a store; see `spinewise.sweeps` for all others. `measure`
+    gets each result once, after which it is dropped: memory holds at most `jobs` results. The first error, or Ctrl-C,
     stops all runs.
     """
     watch: Monitor = monitor or Silent()

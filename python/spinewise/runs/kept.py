@@ -1,4 +1,4 @@
-"""Reading the folder of a run, and refusing what is none: other formats, changed or foreign files."""
+"""Read the folder of a run, and refuse anything else: other formats, changed or foreign files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SERIES_COLUMNS = ("time_ps", "series", "entity", "value")
 TRACE_COLUMNS = ("choice", "time_ps", "flow", "device", "scheme", "way", "chosen")
 LOSS_COLUMNS = ("time_ps", "flow", "kind", "seq", "fate", "device", "link", "rerouted_ps")
 
-# What the report of every version holds, and of which type.
+# The keys of the report in every version, and their types.
 REPORT = {"counters": dict, "links": list, "series_names": list, "entity_names": list, "flows": int}
 # Beside the report in the record.
 BESIDE = {"seed": int, "outcome_hash": str, "traffic_hash": str}
@@ -43,7 +43,7 @@ SPEC = {"topology": dict, "traffic": list, "metrics": dict, "scheme": dict, "run
 
 
 class RunRecord(TypedDict):
-    """run.json, as far as it is read; its head belongs to the report."""
+    """The parts of run.json that are read; its head belongs to the report."""
 
     spec_hash: str
     seed: int
@@ -61,7 +61,7 @@ def read_record(folder: Path) -> RunRecord:
     """The record of a run, checked.
 
     Raises:
-        SpecError: there is none, it is of another format, lacks something, or was changed.
+        SpecError: there is none, its format is another, it lacks something, or it was changed.
     """
     file = folder / formats.RUN.record
     refuse_others(folder)
@@ -76,7 +76,7 @@ def read_record(folder: Path) -> RunRecord:
 
 
 def refuse_others(folder: Path, key: str = "RUN", allowed: str = ALLOWED) -> None:
-    """Refuse what is no folder of a run, and say what it is; `key` is where it was named, `allowed` what it could be.
+    """Refuse a folder that is not a run's, and say what it is; `key` is where it was named, `allowed` what it could be.
 
     Raises:
         SpecError: a file, nothing, results of another kind, or no results.
@@ -96,7 +96,7 @@ def refuse_others(folder: Path, key: str = "RUN", allowed: str = ALLOWED) -> Non
 
 
 def check_types(record: Mapping[str, object], prefix: str, wanted: Mapping[str, type], file: Path) -> None:
-    """Refuse a table of the record in which something is missing or of another type."""
+    """Refuse a table of the record in which something is missing or has another type."""
     words = {dict: "a table", list: "a list", int: "a whole number", str: "a text"}
     for key, kind in wanted.items():
         value = record.get(key)
@@ -106,7 +106,7 @@ def check_types(record: Mapping[str, object], prefix: str, wanted: Mapping[str, 
 
 
 def read_table(path: Path, columns: tuple[str, ...], rows: int | None = None) -> pa.Table:
-    """A Parquet table with at least these columns; with `rows`, of none or that many rows.
+    """A Parquet table with at least these columns; with `rows`, it must have none or that many rows.
 
     Raises:
         SpecError: it cannot be read, or is not the table that was written.
@@ -131,7 +131,7 @@ def read_table(path: Path, columns: tuple[str, ...], rows: int | None = None) ->
 
 @contextmanager
 def complete(folder: Path) -> Iterator[None]:
-    """Refuse a report that lacks something, or has something else in its place, as it is first summed up."""
+    """Refuse a report that lacks something, or has a wrong value, when it is first summarised."""
     file = printable(folder / formats.RUN.record)
     try:
         yield
@@ -141,7 +141,7 @@ def complete(folder: Path) -> Iterator[None]:
 
 
 def refuse_types(table: pa.Table, columns: tuple[str, ...], path: Path) -> None:
-    """Refuse columns that hold no numbers, words or booleans, or have gaps."""
+    """Refuse columns that do not hold numbers, words or booleans, or have gaps."""
     import pyarrow as pa  # noqa: PLC0415
 
     for name in columns:

@@ -1,4 +1,4 @@
-"""Why a run that was made once more came out otherwise."""
+"""Reasons why a repeated run came out differently."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from spinewise.runs.result import Result
 
 
 def why_otherwise(result: Result) -> str:
-    """What may be the reason, for the hint of an error; `result` is the run as it was made first."""
+    """The possible reason, for the hint of an error; `result` is the original run."""
     made, now = result.report.get("version", "another version"), core.version()
     if made != now:
         return f"it was made by Spinewise {made}, this is {now}: run it again"

@@ -1,4 +1,4 @@
-"""Whose a folder is: only one with nothing in it but what Spinewise wrote there is ever replaced.
+"""The ownership of a folder: only one that holds nothing but files Spinewise wrote there is ever replaced.
 
 The record of a results folder (``run.json``, ``compare.json``, …) lists the files that were written with
 it. A folder is Spinewise's own when its record is of a known format and every file below it is listed.
@@ -19,19 +19,19 @@ from spinewise.runs import formats
 
 # The key of the list in a record.
 FILES = "files"
-# At most this many names are told.
+# At most this many names are shown.
 _FEW = 5
 
 
 class Record(TypedDict):
-    """What is looked at in the record of a folder."""
+    """The inspected parts of the record of a folder."""
 
     format: object
     files: object
 
 
 def list_files(folder: Path) -> None:
-    """Write into the record of new results which files they are."""
+    """Write the list of their files into the record of new results."""
     for kind in formats.ALL:
         path = folder / kind.record
         record = read_record(path)
@@ -44,7 +44,7 @@ def list_files(folder: Path) -> None:
 
 
 def read_record(path: Path) -> Record | None:
-    """The record in a file; None when there is none."""
+    """The record in a file; None if there is none."""
     try:
         found = json.loads(read_text(path, "record", most=TABLE_BYTES))
     except (SpecError, ValueError, RecursionError):
@@ -53,7 +53,7 @@ def read_record(path: Path) -> Record | None:
 
 
 def why_foreign(folder: Path) -> str | None:
-    """What a folder holds that Spinewise did not write there, in words; None when there is nothing."""
+    """The contents of a folder that Spinewise did not write there, in words; None if there are none."""
     try:
         found = dict(entries(folder))
     except OSError as error:
@@ -79,19 +79,19 @@ def why_foreign(folder: Path) -> str | None:
 
 
 def figures_of(folder: Path, found: Mapping[str, int]) -> set[str]:
-    """What is in folders of results that were put into this one later, as `spinewise plot` does."""
+    """The contents of results folders that were put into this one later, as `spinewise plot` does."""
     below = {name for name in found if name.count("/") == 1 and name.endswith("/")}
     owned = {name for name in below if any(folder.joinpath(name).iterdir()) and why_foreign(folder / name) is None}
     return {name for name in found if f"{name.partition('/')[0]}/" in owned}
 
 
 def is_plain(mode: int) -> bool:
-    """Whether something is a folder or an ordinary file, as all that is written here."""
+    """Whether something is a folder or an ordinary file, like everything written here."""
     return stat.S_ISDIR(mode) or stat.S_ISREG(mode)
 
 
 def entries(folder: Path, within: str = "") -> Iterator[tuple[str, int]]:
-    """Everything below a folder: its name, which for a folder ends in a slash, and its mode."""
+    """Everything below a folder: its name, with a final slash for a folder, and its mode."""
     with os.scandir(folder) as found:
         inside = sorted(found, key=lambda entry: entry.name)
     for entry in inside:
@@ -105,7 +105,7 @@ def entries(folder: Path, within: str = "") -> Iterator[tuple[str, int]]:
 
 
 def told(names: list[str]) -> str:
-    """Some names, and how many there are beside them; what is in a named folder is not named itself."""
+    """Some names, and the number of the others; the contents of a named folder are not named."""
     folders = {name for name in names if name.endswith("/")}
     names = [name for name in names if not any(f"{parent}/" in folders for parent in PurePosixPath(name).parents)]
     shown = ", ".join(printable(name) for name in names[:_FEW])

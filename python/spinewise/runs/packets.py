@@ -1,4 +1,4 @@
-"""Captured packets as an Arrow table: a row for each packet at each port, in the order of time."""
+"""Captured packets as an Arrow table: a row for each packet at each port, in order of time."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ COLUMNS = (
 
 
 def table(raw: RawPackets, described: Mapping[str, Sequence[Column]]) -> pa.Table:
-    """A `pyarrow.Table` of what the engine returned as captured packets.
+    """A `pyarrow.Table` of the captured packets that the engine returned.
 
-    First the columns with one value a row, then those with a list for each row, one value per block of selective
+    First come the columns with one value a row, then those with a list for each row, one value per block of selective
     acknowledgement.
     """
     import pyarrow as pa  # noqa: PLC0415 - slow to import, and most runs capture nothing

@@ -42,13 +42,13 @@ PACKETS_FILE = "packets.parquet"
 
 Numbers = npt.NDArray[np.float64]
 
-# What of the report stands at the top of run.json; the rest is under "report".
+# Keys of the report at the top of run.json; the rest is under "report".
 HEADLINE = ("seed", "version", "wall_seconds", "events", "packet_hops", "outcome_hash", "traffic_hash")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one run gave.
+    """The result of one run.
 
     Attributes:
         spec: the resolved spec, with every default.
@@ -74,7 +74,7 @@ class Result:
 
     @classmethod
     def from_outcome(cls, spec: Spec, outcome: RawOutcome) -> Result:
-        """From what the engine returned for `spec`."""
+        """Build from what the engine returned for `spec`."""
         described = core.columns()
         report: Report = json.loads(outcome["report"])
         return cls(
@@ -116,19 +116,19 @@ class Result:
         return time_s, tables.numbers(self.series, "value")[wanted]
 
     def entities_of(self, name: str) -> list[str]:
-        """The entities that series `name` has values for."""
+        """The entities for which series `name` has values."""
         wanted = tables.numbers(self.series, "series") == self.code("series_names", name)
         codes = np.unique(tables.numbers(self.series, "entity")[wanted])
         return [self.report["entity_names"][code] for code in codes]
 
     def code(self, table: Literal["series_names", "entity_names"], name: str) -> int:
-        """The number that stands for `name` in the series table."""
+        """The number of `name` in the series table."""
         names = self.report[table]
         if name in names:
             return names.index(name)
         there = sorted({one for one in names if one})
         what = "series" if table == "series_names" else "entity"
-        # A KeyError shows its text as Python writes it: one kind of quotes needs no backslashes.
+        # A KeyError shows its text as Python writes it: a single kind of quotes avoids backslashes.
         hint = (nearest(name, there) or "").replace('"', "'")
         raise KeyError(
             f"no {what} {name!r} in this run; there are {few(there) or 'none (see metrics.series_interval_us)'}"
@@ -151,7 +151,7 @@ class Result:
         )
 
     def counted_flows(self) -> tuple[int, int]:
-        """How many flows there were, and how many of them had not finished; UDP sources are none."""
+        """The number of flows, and of those that had not finished; UDP sources do not count."""
         if self.flows.num_rows:
             asked = tables.numbers(self.flows, "tcp").astype(bool)
             return int(asked.sum()), int((asked & ~tables.numbers(self.flows, "finished").astype(bool)).sum())
@@ -164,7 +164,7 @@ class Result:
         return html.lines([self.title()]) + self.summary()._repr_html_()
 
     def run_record(self) -> dict[str, object]:
-        """What run.json holds."""
+        """The contents of run.json."""
         report: dict[str, object] = dict(self.report)
         record: dict[str, object] = {"format": formats.RUN.name, "spec_hash": self.spec_hash}
         record |= {key: report.pop(key) for key in HEADLINE if key in report}
@@ -200,7 +200,7 @@ class Result:
         """Read a folder written by `write`.
 
         Raises:
-            SpecError: it is not such a folder, of another format, or was changed.
+            SpecError: it is not such a folder, has another format, or was changed.
         """
         folder = Path(folder)
         record = kept.read_record(folder)
@@ -223,10 +223,10 @@ class Result:
 
 
 def refuse_linux(result: Result, key: str, place: str, fact: str = "") -> None:
-    """Refuse to make a run of Linux once more: it would not come out as it did, and the simulator is not it.
+    """Refuse to repeat a run of Linux: it would not come out the same, and the simulator would be another run.
 
     Raises:
-        SpecError: the run was made by `spinewise lab`; `fact` is told with it.
+        SpecError: the run was made by `spinewise lab`; `fact` is added to the text.
     """
     if "linux" in result.report:
         words = (
@@ -238,7 +238,7 @@ def refuse_linux(result: Result, key: str, place: str, fact: str = "") -> None:
 
 
 def job_record(rounds: Collectives, job: Job) -> dict[str, object]:
-    """What the rounds of a traffic entry come to, without their steps, and why the slowest ended when it did."""
+    """The results of the rounds of a traffic entry, without their steps, and why the slowest ended when it did."""
     slowest = job.slowest and replace(job.slowest, steps=())
     found: dict[str, object] = plain(replace(job, slowest=slowest))
     late = rounds.straggler(slowest) if slowest else None
@@ -246,7 +246,7 @@ def job_record(rounds: Collectives, job: Job) -> dict[str, object]:
 
 
 def few(names: list[str], most: int = 12) -> str:
-    """Some names, and how many there are besides."""
+    """Some names, and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

@@ -1,4 +1,4 @@
-"""One run and its result, with what a scheme written in Python came to hold meanwhile."""
+"""One run and its result, with changes in the state of a scheme written in Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 
 KEEPS_STATE = "scheme_keeps_state"
-"""Code of a scheme whose class or module is not after a run what it was before."""
+"""The code of the warning that a scheme's class or module changed during a run."""
 
 
 def simulated(

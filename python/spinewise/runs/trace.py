@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
     from spinewise._core import RawTrace
 
-# A number of this many bits stands for a word; the largest one for none.
+# A number of this many bits encodes a word; the largest one means none.
 WORDS = {"word8": np.uint8, "word32": np.uint32}
 
 
 def table(raw: RawTrace, described: Mapping[str, Sequence[Column]]) -> pa.Table:
-    """A `pyarrow.Table` of what the engine returned as a trace.
+    """A `pyarrow.Table` of the trace that the engine returned.
 
     First the columns of a choice, then those with a list for each row, one value per link of the path, then what the
     schemes saw, one column per quantity, called `<scheme>.<quantity>`; null where it was not seen.
@@ -49,7 +49,7 @@ def table(raw: RawTrace, described: Mapping[str, Sequence[Column]]) -> pa.Table:
 
 
 def losses(raw: RawTrace, described: Mapping[str, Sequence[Column]]) -> pa.Table:
-    """A `pyarrow.Table` of what became of packets of the traced flows that never arrived, or not whole."""
+    """A `pyarrow.Table` of packets of the traced flows that never arrived, or not whole, and their fates."""
     import pyarrow as pa  # noqa: PLC0415
 
     words = json.loads(raw["loss_words"])
@@ -59,7 +59,7 @@ def losses(raw: RawTrace, described: Mapping[str, Sequence[Column]]) -> pa.Table
 
 
 def decoded(column: tuple[str, bytes], words: Sequence[str]) -> pa.Array:
-    """One column of the engine: numbers, or the words that they stand for."""
+    """One column of the engine: numbers, or the words that they encode."""
     import pyarrow as pa  # noqa: PLC0415
 
     dtype, data = column
@@ -72,7 +72,7 @@ def decoded(column: tuple[str, bytes], words: Sequence[str]) -> pa.Array:
 
 
 def field(about: Mapping[str, object], kind: pa.DataType) -> pa.Field:
-    """The Arrow field of a column, with its unit and meaning; of what a scheme saw, whether of the flow or a way."""
+    """The Arrow field of a column, with unit and meaning; for what a scheme saw, whether of the flow or a way."""
     import pyarrow as pa  # noqa: PLC0415
 
     metadata = {key: str(about[key]) for key in ("unit", "meaning", "of") if key in about}
@@ -80,5 +80,5 @@ def field(about: Mapping[str, object], kind: pa.DataType) -> pa.Field:
 
 
 def flows_of(trace: pa.Table) -> list[int]:
-    """The flows that have choices in a trace."""
+    """The flows with choices in a trace."""
     return [int(flow) for flow in np.unique(tables.numbers(trace, "flow"))]

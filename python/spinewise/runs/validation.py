@@ -1,4 +1,4 @@
-"""What a run will come to, before it is made."""
+"""The size of a run, before it is made."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ from spinewise.shapes import Spec
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, canonical_json, file_of, resolve, spec_hash
 
-# Fewer packet-hops say nothing of how long one takes.
+# Fewer packet-hops do not show how long one takes.
 FEW_HOPS = 1000
-# What a flow and a row of series take when the account is closed, measured.
+# Memory of a flow and of a row of series when the account is closed, measured.
 SECONDS_PER_FLOW = 3e-6
 SECONDS_PER_ROW = 4e-7
 LATE = 4.0
-"""Faults that begin after this many times what a run is expected to last are told of: it may last twice as long."""
+"""The factor on a run's expected duration from which a fault's begin is reported: the run may take twice as long."""
 SAMPLES = 4
-"""Runs of many that are tried to see how long they take."""
+"""The number of runs that are tried to see how long many take."""
 CANDIDATES = 16
-"""Runs among which these are chosen."""
+"""The number of runs among which these are chosen."""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will come to, within a factor of about two.
+    """The size of a run, within a factor of about two.
 
     Attributes:
-        flows: flows that are drawn; exact.
+        flows: the number of flows drawn; exact.
         flow_bytes: payload of all flows; exact, except for UDP without a size.
         packets: data packets, each once.
         packet_hops: packets times links crossed, acknowledgements too; no retransmissions, probes or messages.
@@ -69,12 +69,12 @@ class Validation:
     """A spec that will run.
 
     Attributes:
-        spec: with every default.
+        spec: the spec with every default.
         spec_hash: its hash.
-        fabric: how large it is, and how much oversubscribed.
-        estimate: what the run will come to.
-        loads: what its traffic asks of the fabric; None of traffic that has no load.
-        warnings: what is allowed and may not be what was meant.
+        fabric: its size and oversubscription.
+        estimate: the estimated size of the run.
+        loads: the offered load; None for traffic without a load.
+        warnings: settings that are allowed but may be unintended.
     """
 
     spec: Spec
@@ -94,16 +94,16 @@ def validate(
 ) -> Validation:
     """Check a spec by setting up its run: its fabric, faults, routes, flows and schemes; and estimate the run.
 
-    What passes will run. It takes as long as the setting up, and 0.3 s to see how fast the run goes.
+    A spec that passes will run. The check takes as long as the set-up, and 0.3 s to measure the speed of the run.
 
     Args:
-        spec: a dict shaped as the TOML file, or the path of a TOML file.
+        spec: a dict with the structure of the TOML file, or the path of a TOML file.
         seed: in place of the spec's own seed.
         progress: called about ten times a second with a `spinewise.core.Progress`; an exception stops the work.
-        scheme: in place of the spec's own, as `spinewise.run` takes it.
+        scheme: in place of the spec's own, as in `spinewise.run`.
 
     Raises:
-        SpecError: naming the key, the value given and what is allowed; what would not fit into the memory of this
+        SpecError: naming the key, the value given and what is allowed; a run that does not fit into the memory of this
             machine is refused too.
     """
     resolved = resolve(spec if scheme is None else with_scheme(as_spec(spec), scheme), seed=seed)
@@ -135,11 +135,11 @@ def validate(
 
 
 def late_faults(spec: Spec, end_us: float) -> list[Notice]:
-    """Faults that begin long after the run is expected to be over: a slip of a unit perhaps."""
+    """Warnings about faults that begin long after the expected end of the run: perhaps a wrong unit."""
     found = []
     for number, fault in enumerate(spec.get("fault") or []):
         begin = float(fault["at_us"])
-        # Of later ones than the run may last the engine tells, and of a run in which nothing is sent.
+        # The engine reports faults after the latest end of a run, and runs in which nothing is sent.
         if 0.0 < LATE * end_us < begin < float(spec["run"]["until_us"]):
             over = f"the run is expected to be over after about {digits(end_us, 2)} us"
             text = f"This fault begins after {begin:.12g} us, and {over}."
@@ -148,7 +148,7 @@ def late_faults(spec: Spec, end_us: float) -> list[Notice]:
 
 
 def sampled_seconds(specs: Sequence[Spec]) -> float:
-    """How long a run of these takes on average, by the first moments of a few; 0 of none.
+    """The average duration of a run of these, from the first moments of a few; 0 if there are none.
 
     Raises:
         SpecError: one of the few is refused.
@@ -158,11 +158,11 @@ def sampled_seconds(specs: Sequence[Spec]) -> float:
 
 
 def unlike_each_other(specs: Sequence[Spec]) -> list[Spec]:
-    """A few of many resolved specs, the same ones each time, in which each value of what varies is as often as another.
+    """A few of many resolved specs, always the same ones, with each value of what varies equally often.
 
-    Every n-th of a grid would have one value of an axis alone where the number of its values divides n.
+    Taking every n-th of a grid would give a single value of an axis whose number of values divides n.
     """
-    # Which specs are tried for their speed decides no result.
+    # The choice of specs tried for their speed does not affect any result.
     drawn = Random(0).sample(range(len(specs)), min(CANDIDATES, len(specs)))
     settings = {place: settings_of(specs[place]) for place in drawn}
     met: Counter[tuple[str, ...]] = Counter()

@@ -1,6 +1,6 @@
-"""Specs that come with Spinewise: demonstrations, and checks that carry their own bounds.
+"""Specs that come with Spinewise: demonstrations, and checks with their own bounds.
 
-`spinewise scenarios` lists them; wherever a spec file is named, the name of a scenario does, too.
+`spinewise scenarios` lists them; the name of a scenario is accepted in place of a spec file.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class Scenario:
     """A spec that comes with Spinewise.
 
     Attributes:
-        name: of its file, without the ending.
+        name: the name of its file, without the suffix.
         about: the first sentence of its comment.
-        path: of its file.
+        path: the path of its file.
     """
 
     name: str
@@ -30,17 +30,17 @@ class Scenario:
 
     @classmethod
     def of(cls, path: Path) -> Scenario:
-        """From its file."""
+        """Read from a file."""
         return cls(path.stem, first_sentence(path.read_text()), path)
 
 
 def scenarios() -> list[Scenario]:
-    """All of them, by name."""
+    """All scenarios, by name."""
     return [Scenario.of(path) for path in sorted(FOLDER.glob("*.toml"))]
 
 
 def first_sentence(text: str) -> str:
-    """What the comment at the beginning of a spec says first."""
+    """The first sentence of the comment at the beginning of a spec."""
     comment = []
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -50,14 +50,14 @@ def first_sentence(text: str) -> str:
 
 
 def spec_path(given: str | Path) -> str:
-    """The file that `given` means: itself, or the scenario of that name where there is no such file."""
+    """The file that `given` means: itself, or the scenario of that name if there is no such file."""
     name = str(given)
     found = FOLDER / f"{name}.toml"
     return str(found) if name.isidentifier() and not Path(name).exists() and found.is_file() else name
 
 
 def way_out(given: str | Path) -> str | None:
-    """Where there is no file of this name: the scenario that was meant, if it is like one."""
+    """A hint if no file has this name: the scenario that was meant, if one has a similar name."""
     name = str(given)
     if os.path.lexists(name):
         return None

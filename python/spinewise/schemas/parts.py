@@ -1,7 +1,7 @@
 """Pieces of a JSON Schema (draft 7, the one that TOML editors know).
 
 A table whose keys depend on its kind lists the keys of all kinds as `properties`, so that editors complete and explain
-them, and says in `allOf` which of them each kind takes, so that a wrong one is named by itself.
+them, and lists in `allOf` which of them each kind accepts, so that an editor marks exactly the wrong one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from spinewise.replies import Json
 Schema: TypeAlias = "dict[str, Json]"
 
 ABOUT = ("description", "default", "x-taplo")
-"""What tells people about a key and decides nothing."""
+"""Keywords that describe a key for people and decide nothing."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ def by_kind(selector: str, kinds: Iterable[Kind], about: str = "", undecided: It
     """A table whose keys depend on its key `selector`.
 
     Args:
-        selector: the key that says which kind it is.
-        kinds: those there are.
-        about: what the table is.
-        undecided: kinds that a table without `selector` may be; none if `assumed` says which, or it must be given.
+        selector: the key that selects the kind.
+        kinds: the kinds.
+        about: the description of the table.
+        undecided: kinds that a table without `selector` may be; empty if `assumed` decides, or the key is required.
     """
     kinds = list(kinds)
     merged: dict[str, Schema] = {}
@@ -85,29 +85,29 @@ def by_kind(selector: str, kinds: Iterable[Kind], about: str = "", undecided: It
 
 
 def is_kind(selector: str, kind: Kind) -> Schema:
-    """What holds for a table of this kind."""
+    """The condition that a table is of this kind."""
     said: Schema = {"properties": {selector: words(kind.words)}}
     return said if kind.assumed else said | {"required": [selector]}
 
 
 def only(kind: Kind, keys: Iterable[str]) -> Schema:
-    """What these keys may be in a table of this kind: nothing, if it does not have them."""
+    """The allowed values of these keys in a table of this kind: none, if it does not have them."""
     own: dict[str, Json] = {key: bare(kind.keys[key]) if key in kind.keys else False for key in sorted(keys)}
     return {"properties": own} | ({"required": [*kind.required]} if kind.required else {})
 
 
 def bare(schema: Schema) -> Schema:
-    """A schema without what only tells people about it."""
+    """A schema without its descriptions for people."""
     return {key: value for key, value in schema.items() if key not in ABOUT}
 
 
 def same(one: Schema, other: Schema) -> bool:
-    """Whether two schemas accept the same, as they are written."""
+    """Whether two schemas accept the same values, as written."""
     return bare(one) == bare(other)
 
 
 def both(one: Schema, other: Schema) -> Schema:
-    """A key of two kinds: what either accepts, and what both say of it."""
+    """A key of two kinds: the values that either accepts, with both descriptions."""
     made = bare(one) if same(one, other) else one_of(*alternatives(one), *new(other, one))
     said, more = (str(schema.get("description", "")) for schema in (one, other))
     if text := said if more in said else more if said in more else f"{said}\n\n{more}":
@@ -117,7 +117,7 @@ def both(one: Schema, other: Schema) -> Schema:
 
 
 def alternatives(schema: Schema) -> list[Schema]:
-    """What a schema accepts, one by one."""
+    """The alternatives that a schema accepts."""
     found = schema.get("anyOf")
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else [bare(schema)]
 

@@ -30,13 +30,13 @@ NAMES = {
     "schedule": "Step",
     "size_classes": "SizeClass",
 }
-"""What an entry of a list is called, by the key of the list; any other table is called as its key."""
+"""The name of an entry of a list, by the key of the list; any other table has the name of its key."""
 
 ABOUT = {
     "Override": "Changes to the links that all given selectors fit.",
     "Source": "Where the code of a scheme written in Python lies.",
 }
-"""What a table is, where the meaning of its key takes more than a line."""
+"""The description of a table whose key has a longer one."""
 
 PLAIN = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
 
@@ -49,7 +49,7 @@ def shapes(schema: Schema) -> str:
 
 
 class Shape:
-    """A table: its name, what it is, and the types of its keys. Tables of one name are one, with the keys of all."""
+    """A table: its name, its description, and the types of its keys. Tables with the same name are merged."""
 
     def __init__(self, name: str, about: str) -> None:
         self.name = name
@@ -58,7 +58,7 @@ class Shape:
 
     @classmethod
     def collect(cls, name: str, schema: Schema, made: dict[str, Shape]) -> str:
-        """Add the table and those within it to `made`, inner ones first; its name."""
+        """Add the table and those within it to `made`, inner ones first; return its name."""
         about = ABOUT.get(name) or str(schema["description"])
         found = [(key, list(types(key, one, made))) for key, one in tables(schema["properties"]).items()]
         shape = made.setdefault(name, cls(name, about))
@@ -104,13 +104,13 @@ def types(key: str, schema: Schema, made: dict[str, Shape]) -> Iterator[str]:
 
 
 def open_to(key: str, schema: Schema, made: dict[str, Shape]) -> str:
-    """What the values of a table with any keys may be."""
+    """The type of the values of a table with arbitrary keys."""
     of = schema.get("additionalProperties")
     return joined(types(key, of, made)) if isinstance(of, dict) else "Value"
 
 
 def named(key: str) -> str:
-    """What a table is called."""
+    """The name of a table's type."""
     return NAMES.get(key, key.capitalize())
 
 

@@ -1,6 +1,6 @@
 """The JSON Schema of spec files, made from the engine's registry of keys.
 
-The engine is stricter: it also knows which values fit each other. What the schema refuses, the engine refuses.
+The engine is stricter: it also knows which values fit each other. Whatever the schema refuses, the engine refuses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EITHER: dict[str, Schema] = {
     "senders": one_of({"type": "integer", "minimum": 1}, listed(HOST)),
     "series_links": one_of(words(["fabric", "all"]), listed(TEXT)),
 }
-"""Keys of several types, whose meaning the engine tells in words alone."""
+"""Keys of several types, which the engine describes only in words."""
 
 SELECTORS = ("leaf", "spine", "link", "aggregation", "core", "host")
 """Keys of an override that take a number or a list of them."""
@@ -81,7 +81,7 @@ def required(name: str) -> tuple[str, ...]:
 
 
 def about(name: str) -> str:
-    """What a table is."""
+    """The description of a table."""
     return entries("spec")[name]["about"]
 
 
@@ -150,7 +150,7 @@ def links() -> dict[str, Schema]:
 
 
 def switch() -> Schema:
-    """[switch]: what it is without `model` depends on preset and transport."""
+    """[switch]: the model without `model` depends on preset and transport."""
     models = ("output_queued", "shared_buffer", "trimming")
     kinds = [Kind((model,), keys(f'[switch] model = "{model}"')) for model in models]
     return by_kind("model", kinds, "What a switch does with packets that must wait.", undecided=kinds)
@@ -208,7 +208,7 @@ def traffic() -> Schema:
 
 
 def filled(schema: Schema, item: Schema) -> Schema:
-    """A list of which the engine says only that it is one, with its items."""
+    """A list that the engine does not describe further, with its items."""
     return listed(item) | {"description": schema["description"]}
 
 
@@ -289,7 +289,7 @@ def without_name(default: str) -> Schema:
 
 
 def takes(selector: str, name: str, params: str) -> Schema:
-    """Where `selector` names this scheme, its parameters are those of this scheme."""
+    """The condition that, if `selector` names this scheme, the parameters are those of this scheme."""
     named: Schema = {"properties": {selector: words([name])}, "required": [selector]}
     return {"if": named, "then": {"properties": {params: exactly(name)}}}
 
@@ -300,11 +300,11 @@ def exactly(name: str) -> Schema:
     return table({param["name"]: param["schema"] for param in params})
 
 
-# ---- tables that say nothing of the run itself ----
+# ---- tables that do not concern the run itself ----
 
 
 def beside() -> dict[str, Schema]:
-    """[compare], [bounds], [import]: what other commands read in a spec file."""
+    """[compare], [bounds], [import]: tables of a spec file for other commands."""
     seeds = one_of({"type": "integer", "minimum": 1}, listed({"type": "integer", "minimum": 0}, 1))
     bounds = listed(NUMBER, 2, 2)
     return {

@@ -1,4 +1,4 @@
-"""What a person sees in a terminal or a figure.
+"""The display in a terminal or a figure.
 
 | module | what it does |
 |---|---|

@@ -1,4 +1,4 @@
-"""What the traffic of a run asks of its fabric, in words."""
+"""The traffic's demand on the fabric of a run, in words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READINGS = {
 
 
 def lines(spec: Spec, loads: Loads | None) -> list[str]:
-    """Offered load, and whether it is more than the fabric can carry; nothing of traffic that has no load."""
+    """Offered load, and whether it exceeds the capacity of the fabric; empty for traffic without a load."""
     if not loads:
         return []
     where = worst(loads)
@@ -29,7 +29,7 @@ def lines(spec: Spec, loads: Loads | None) -> list[str]:
 
 
 def worst(loads: Loads) -> str:
-    """The leaf or pod that is the busiest, and its direction; a leaf where it is not known."""
+    """The busiest leaf or pod, and its direction; "leaf" if unknown."""
     found = loads.get("worst")
     if not found:
         return "leaf"
@@ -37,7 +37,7 @@ def worst(loads: Loads) -> str:
 
 
 def asked(spec: Spec) -> list[str]:
-    """The load that each traffic entry was to have, in words; what was drawn may differ."""
+    """The requested load of each traffic entry, in words; the drawn load may differ."""
     traffic = spec.get("traffic", [])
     found = [(name, one) for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
     return [
@@ -47,12 +47,12 @@ def asked(spec: Spec) -> list[str]:
 
 
 def of_what(traffic: Sequence[Traffic]) -> str:
-    """Of what a load is a share, where that is not what reports count by: the leaves' uplinks."""
+    """What a load is a share of, if not the default of reports: the leaves' uplinks."""
     return " of hosts' links" if any(one.get("load_of") == "host_links" for one in traffic) else ""
 
 
 def left_out(spec: Spec, loads: Loads) -> list[str]:
-    """The traffic that is in none of the loads."""
+    """The traffic that is not part of any load."""
     known = names(spec.get("traffic", []))
     without = [known[entry] for entry in loads.get("without", [])]
     if not without:

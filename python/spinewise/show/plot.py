@@ -25,7 +25,7 @@ LOG_ABOVE = 20.0
 MOST_TICKS = 12
 # Letters that an axis has room for, side by side.
 ROOM_LETTERS = 40
-# How wide the curves above one word stand together, of the way to the next word, and how far from each other at most.
+# The width of the curves above one word, as a share of the way to the next word, and their largest distance.
 ABOVE_A_WORD, MOST_APART = 0.7, 0.2
 
 
@@ -37,7 +37,7 @@ class Curve:
     x: Sequence[float]
     y: Sequence[Interval]
     hollow: Sequence[bool] = ()
-    """Points that leave something out, such as unfinished flows."""
+    """Points that omit something, such as unfinished flows."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Panel:
         log: "auto" decides by the range of the values.
         lines: draw plain lines without markers or error bars (time series).
         log_x: a logarithmic x axis, of base 2.
-        words: what stands on the x axis in place of numbers, by x; points are then not joined.
+        words: the text on the x axis in place of numbers, by x; points are then not joined.
     """
 
     title: str
@@ -67,16 +67,16 @@ class Panel:
     words: Mapping[float, str] = field(default_factory=dict)
 
     def along(self, x: float) -> float:
-        """Where `x` stands, in the units that the axis is even in."""
+        """The position of `x`, in the units in which the axis is even."""
         return math.log2(x) if self.log_x else x
 
     def moved(self, x: float, by: float) -> float:
-        """The x that stands `by` further along the axis."""
+        """The x that is `by` further along the axis."""
         return 2.0 ** (math.log2(x) + by) if self.log_x else x + by
 
 
 LEGEND_DENSITY, HANDLE = 14, 7
-"""Characters of a legend on an inch, and those that the line before a label takes."""
+"""Characters of a legend per inch, and those for the line before a label."""
 
 
 def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = "") -> Figure:
@@ -95,7 +95,7 @@ def figure(panels: Sequence[Panel], *, columns: int, caption: str, title: str = 
             else:
                 axes.set_axis_off()
         handles: dict[object, Artist] = {}
-        # Panels with markers last: where a label has both, the legend shows its marker.
+        # Panels with markers last: if a label has both, the legend shows its marker.
         for index in sorted(range(len(panels)), key=lambda one: not panels[one].lines):
             found = grid[index // columns][index % columns].get_legend_handles_labels()[0]
             handles |= {handle.get_label(): handle for handle in found}
@@ -133,7 +133,7 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
             y = [point.mean for point in curve.y]
             axes.plot(curve.x, y, label=legible(curve.label), color=own["color"], linestyle=own["linestyle"])
             continue
-        # Neighbours are set apart by a hair, so that their error bars can be told apart; above words by more.
+        # Neighbours are set slightly apart, so that their error bars can be distinguished; above words by more.
         near = [one for one in panel.curves if set(one.x) & set(curve.x)]
         apart = min(MOST_APART, ABOVE_A_WORD / len(near)) if panel.words else spread
         shift = apart * (near.index(curve) - (len(near) - 1) / 2.0)
@@ -148,14 +148,14 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
         axes.xaxis.set_major_formatter("{x:g}")
     if not panel.lines:
         ticks = sorted({x for curve in panel.curves for x in curve.x})
-        # Labels of more than these would run into each other.
+        # More labels than these would overlap.
         axes.set_xticks(ticks[:: math.ceil(len(ticks) / MOST_TICKS) or 1])
     if panel.words:
         name_axis(axes, panel)
 
 
 def name_axis(axes: Axes, panel: Panel) -> None:
-    """Words in place of numbers, slanted where they would run into each other."""
+    """Label the axis with words in place of numbers, slanted if they would overlap."""
     places = sorted(panel.words)
     axes.set_xticks(places, [legible(panel.words[x]) for x in places])
     axes.set_xlim(places[0] - 0.5, places[-1] + 0.5)
@@ -168,7 +168,7 @@ def name_axis(axes: Axes, panel: Panel) -> None:
 
 
 def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: Look) -> None:
-    """A line with markers at `x` and error bars; hollow markers where something is left out."""
+    """A line with markers at `x` and error bars; hollow markers if something is left out."""
     y = [point.mean for point in curve.y]
     half = [point.half if math.isfinite(point.half) else 0.0 for point in curve.y]
     axes.errorbar(x, y, yerr=half, label=legible(curve.label), capsize=2, elinewidth=0.9, **style)
@@ -181,13 +181,13 @@ def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: Look) -> No
 
 
 def x_span(panel: Panel) -> float:
-    """Width of the x range, in the units that the axis is even in."""
+    """The width of the x range, in the units in which the axis is even."""
     values = [panel.along(x) for curve in panel.curves for x in curve.x]
     return max(values) - min(values) if values else 0.0
 
 
 def scale_axis(axes: Axes, panel: Panel) -> None:
-    """A logarithmic y axis where the range demands it, else one that starts at zero."""
+    """Make the y axis logarithmic if the range requires it, else let it start at zero."""
     values = [point.mean for curve in panel.curves for point in curve.y]
     positive = [value for value in values if math.isfinite(value) and value > 0.0]
     wide = bool(positive) and max(positive) / min(positive) > LOG_ABOVE

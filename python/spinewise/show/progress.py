@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, a line now and then elsewhere."""
+"""Progress on standard error: bars on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class Pace:
-    """Rate and time left of something that started when this was made."""
+    """The rate and the remaining time of something that started when this was created."""
 
     def __init__(self) -> None:
         self.start = time.monotonic()
@@ -28,13 +28,13 @@ class Pace:
         return time.monotonic() - self.start
 
     def left(self, done: float) -> str:
-        """Estimated time to go, once there is something to estimate from."""
+        """The estimated remaining time, once there is enough to estimate from."""
         spent = self.elapsed()
         return whole_seconds(spent * (1.0 - done) / done) if done > 0.01 and spent > 1.0 else "…"
 
 
 def whole_seconds(seconds: float) -> str:
-    """Wall time of which nobody needs to know parts of a second."""
+    """Wall time without fractions of a second."""
     return units.clock(math.ceil(seconds))
 
 
@@ -60,9 +60,9 @@ class RunProgress:
         self.task = bar.add_task(name, total=1.0, detail="") if bar else None
 
     def __call__(self, state: core.Progress) -> None:
-        """Show where the run stands."""
+        """Show the progress of the run."""
         if not state.flows_total and not state.simulated_ps:
-            # The time of setting up tells nothing of that of the run.
+            # The time of setting up does not predict that of the run.
             self.pace = Pace()
         if self.bar is not None and self.task is not None:
             self.bar.update(self.task, completed=state.fraction, detail=describe(state, self.pace))
@@ -75,13 +75,13 @@ class BatchProgress:
     """Progress of many runs at once; see `spinewise.runs.jobs.Monitor`."""
 
     def __init__(self, bar: Progress | None, total: int, name: str, budget_s: float | None = None) -> None:
-        """With what shows it.
+        """Create a progress display.
 
         Args:
             bar: on a terminal.
             total: runs to be made, as far as is known.
-            name: what they are called.
-            budget_s: wall seconds after which it ends, where that is known and the number of runs is not.
+            name: the name of the runs.
+            budget_s: wall seconds after which it ends, if that is known and the number of runs is not.
         """
         self.pace = Pace()
         self.bar = bar
@@ -98,29 +98,29 @@ class BatchProgress:
         self.task = bar.add_task(name, total=float(total), detail="") if bar else None
 
     def planned(self, runs: int, stored: int) -> None:
-        """How many runs are to be made, and how many are stored already."""
+        """Receive how many runs are to be made, and how many are already stored."""
         with self.lock:
-            # Those before were of an earlier round.
+            # Those before belonged to an earlier round.
             self.total, self.stored, self.end = self.done + runs, stored, None
             if self.bar is not None and self.task is not None:
                 self.bar.update(self.task, total=self.budget_s or float(self.total))
 
     def expected(self, seconds: float | None) -> None:
-        """In how many seconds all runs will have ended."""
+        """Receive the seconds until all runs will have ended."""
         with self.lock:
             self.end = None if seconds is None else time.monotonic() + seconds
 
     def started(self, number: int) -> None:
-        """Run `number` begins."""
+        """Receive that run `number` begins."""
 
     def advanced(self, number: int, progress: core.Progress) -> None:
-        """Run `number` tells how far it is."""
+        """Receive the progress of run `number`."""
         with self.lock:
             self.parts[number] = progress.fraction
             self.show()
 
     def finished(self, number: int, packet_hops: int) -> None:
-        """Run `number` is done."""
+        """Receive that run `number` is done."""
         with self.lock:
             self.parts.pop(number, None)
             self.done += 1
@@ -128,15 +128,15 @@ class BatchProgress:
             self.show()
 
     def clock(self) -> str:
-        """Time left, by what the sweep has learnt of its runs."""
+        """The remaining time, from what the sweep has learnt about its runs."""
         return whole_seconds(max((self.end or 0.0) - time.monotonic(), 0.0))
 
     def so_far(self) -> float:
-        """Runs that have ended, with the parts of those under way."""
+        """Runs that have ended, with the fractions of those in progress."""
         return self.done + sum(self.parts.values())
 
     def words(self) -> str:
-        """How far it is."""
+        """The progress in words."""
         stored = f" ({self.stored} more stored)" if self.stored else ""
         hops = f"{units.count(self.hops)} packet-hops"
         if self.budget_s is not None:
@@ -157,7 +157,7 @@ class BatchProgress:
 
 def say(line: str) -> None:
     """Print one line to standard error."""
-    # Nobody may read it: a run does not end for that.
+    # Output that cannot be written must not end a run.
     with suppress(OSError):
         terminal.console(stderr=True).print(line)
 

@@ -21,7 +21,7 @@ from spinewise.show.terminal import Grid, new_table
 
 
 def run_report(result: Result, by: By = "auto") -> RenderableType:
-    """Everything `spinewise run` prints; its flows by traffic entry where there are several."""
+    """The output of `spinewise run`; its flows by traffic entry if there are several."""
     summary = result.summary()
     parts: list[RenderableType] = [fct_table(summary, by)]
     if result.rounds.jobs:
@@ -63,7 +63,7 @@ def fct_table(summary: Summary, by: By = "auto") -> Grid:
 
 
 def with_flows(classes: Sequence[ClassSummary]) -> list[ClassSummary]:
-    """The classes that have flows; "all" alone where no more than one has."""
+    """The classes that have flows; only "all" if no more than one has."""
     parts = [found for found in classes if found.name != ALL and found.flows]
     return [*(parts if len(parts) > 1 else []), *(found for found in classes if found.name == ALL)]
 
@@ -112,7 +112,7 @@ def gbyte_per_s(value: float) -> str:
 
 
 def message_lines(result: Result) -> list[str]:
-    """Of incasts and requests, that their message counts what nobody sends."""
+    """Notes on incasts and requests whose message counts an answer that is not sent."""
     return [
         f"{job.name}: the message is {job.ranks} answers, as nccl-tests count a gather, that of the receiver with them;"
         f" {job.ranks - 1} are sent, {units.size(job.message_bytes * (job.ranks - 1) / job.ranks)}"
@@ -122,17 +122,17 @@ def message_lines(result: Result) -> list[str]:
 
 
 GATHERS = ("incast", "rpc")
-"""Kinds of rounds in which one host hears from others."""
+"""Kinds of rounds in which one host receives from others."""
 
 
 def straggler_lines(result: Result) -> list[str]:
-    """The slowest round of each traffic entry with rounds, its slowest step, who was last, and why."""
+    """The slowest round of each traffic entry with rounds, its slowest step, the last flow, and the reason."""
     lines = []
     for job in result.rounds.jobs:
         one = job.slowest
         if one is None:
             continue
-        # A trace numbers its batches, and those that stay within a server are no rounds here.
+        # A trace numbers its batches, and those that stay within a server are not rounds here.
         number = f"batch {one.round} of the trace" if one.kind == "dag" else f"round {one.round}"
         which = number + (f" of group {one.group}" if job.groups > 1 else "")
         took = units.duration(one.time_s) if one.finished else "not finished"
@@ -147,7 +147,7 @@ def straggler_lines(result: Result) -> list[str]:
 
 
 def link_table(summary: Summary) -> Grid:
-    """Utilisation of the links by tier; losses, trims and pauses where there were any."""
+    """Utilisation of the links by tier; losses, trims and pauses if there were any."""
     paused = any(tier["pauses"] for tier in summary.links)
     lost = any(tier["lost"] for tier in summary.links)
     trimmed = any(tier["trimmed"] for tier in summary.links)
@@ -177,7 +177,7 @@ def link_table(summary: Summary) -> Grid:
 
 
 def hot_table(report: Report) -> Grid:
-    """The links in use longest, and those that were waited for most."""
+    """The links in use longest, and those with the longest queues."""
     found = hottest(report["links"])
     shown = [*found.links, *(link for link in found.queues if link not in found.links)]
     sampled = any(link.max_use is not None for link in shown)
@@ -208,7 +208,7 @@ def hot_table(report: Report) -> Grid:
 
 
 def byte_count(size: int | None) -> str:
-    """A number of bytes; a dash where it is not known."""
+    """A number of bytes; a dash if unknown."""
     return units.NOTHING if size is None else units.size(size)
 
 
@@ -241,7 +241,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
 
 
 def linux_line(told: OnLinux, seconds: float) -> str:
-    """What is to be known of a run that Linux made."""
+    """The facts about a run that Linux made."""
     trip = told["base_rtt_us"]
     words = [
         f"measured on Linux {told['kernel']} for {units.duration(seconds)}",
@@ -256,7 +256,7 @@ def linux_line(told: OnLinux, seconds: float) -> str:
 
 
 def operations_line(told: Operations) -> str:
-    """How far the operations of an entry came."""
+    """The progress of the operations of an entry."""
     return (
         f"operations of traffic[{told['entry']}]: {told['ended']:,} of {told['operations']:,} have ended,"
         f" the last at {units.duration(told['end_ps'] / 1e12)}"
@@ -264,7 +264,7 @@ def operations_line(told: Operations) -> str:
 
 
 def fault_line(faults: dict[str, int]) -> str:
-    """What faults came to."""
+    """The effects of faults."""
     return (
         f"faults: {faults['lost']:,} packets lost on links · {faults['unroutable']:,} left without a route"
         f" · unfinished flows: {faults['cut_off']:,} cut off, {faults['out_of_time']:,} out of time"
@@ -272,7 +272,7 @@ def fault_line(faults: dict[str, int]) -> str:
 
 
 def deadlock_line(links: list[str]) -> str:
-    """What happened, and what can be done."""
+    """The deadlock, and what can be done."""
     return (
         f"DEADLOCK: pauses wait for each other on {', '.join(links)}, and nothing passes there any more;"
         " other routes, or buffers that never pause, would prevent it"
@@ -300,7 +300,7 @@ def packet_lines(packets: Packets, transport: str) -> list[str]:
 
 
 def udp_lines(result: Result) -> list[str]:
-    """What became of UDP flows, which are in no table; nothing where there are none, or no flow was kept."""
+    """The outcome of UDP flows, which are in no table; empty if there are none, or no flow was kept."""
     udp = ~numbers(result.flows, "tcp").astype(bool)
     if not udp.any():
         return []

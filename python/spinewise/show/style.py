@@ -47,7 +47,7 @@ STYLE: Any = {  # matplotlib types its keys as one literal each
 
 
 class Look(TypedDict):
-    """How a label is drawn, in words of matplotlib."""
+    """The look of a label, in words of matplotlib."""
 
     color: str
     marker: str
@@ -57,13 +57,13 @@ class Look(TypedDict):
 def look(labels: Sequence[str]) -> dict[str, Look]:
     """Colour, marker and line of each label: by scheme when it is known, else by position.
 
-    Up to eight labels have eight colours: where two schemes would share one, the later one takes a free colour.
+    Up to eight labels have eight colours: if two schemes would share one, the later one takes a free colour.
     """
     looks: dict[str, Look] = {}
     pairs: set[tuple[str, str]] = set()
     times = dict.fromkeys(COLOURS, 0)
     wished = {label: wish(label) for label in labels}
-    # A scheme keeps its own colour before anybody else may take it.
+    # A scheme reserves its own colour before any other may take it.
     for label in sorted(labels, key=lambda label: (wished[label] is None, labels.index(label))):
         place = wished[label] if wished[label] is not None else len(KNOWN)
         least = min(times.values())
@@ -82,7 +82,7 @@ def wish(label: str) -> int | None:
 
 
 def rotated(values: Sequence[str], start: int | None) -> list[str]:
-    """`values` from the place `start` on, around."""
+    """`values` rotated to begin at the place `start`."""
     first = (start or 0) % len(values)
     return [*values[first:], *values[:first]]
 
@@ -102,7 +102,7 @@ def wrapped(text: str, columns: int) -> str:
 
 
 def as_they_stand(made: Figure) -> None:
-    """Show `$` in names as it is: only ticks of numbers are written as formulas, by matplotlib itself."""
+    """Show `$` in names literally: only number ticks are formulas, which matplotlib writes."""
     ticks: set[Text] = set()
     for axes in made.axes:
         for axis in (axes.xaxis, axes.yaxis):
@@ -114,7 +114,7 @@ def as_they_stand(made: Figure) -> None:
 
 
 def legible(label: str) -> str:
-    """A label that a legend shows: matplotlib leaves out what begins with an underscore."""
+    """A label that a legend shows: matplotlib omits labels that begin with an underscore."""
     return f" {label}" if label.startswith("_") else label
 
 

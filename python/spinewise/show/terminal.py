@@ -1,4 +1,4 @@
-"""The terminal: its console, and the one look of all tables."""
+"""The terminal: its console, and the common look of all tables."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ EDGES = 1
 
 
 class Terminal(Console):
-    """A console to which what stands in brackets or between colons is no markup, and a closed pipe no end."""
+    """A console that does not interpret brackets or colons as markup, and does not exit on a closed pipe."""
 
     def __init__(self, *, stderr: bool = False, file: IO[str] | None = None, width: int | None = None) -> None:
         super().__init__(stderr=stderr, file=file, width=width, highlight=False, markup=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the command: rich would end the process with an error."""
+        """Leave a broken pipe to the command: rich would end the process with an error."""
         raise BrokenPipeError
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that does not squeeze its tables when nobody's terminal is attached."""
+    """A console that does not squeeze its tables when the output is not a terminal."""
     found = Terminal(stderr=stderr)
     return found if found.is_terminal else Terminal(stderr=stderr, width=PLAIN_WIDTH)
 
 
 def write(path: Path, what: RenderableType) -> None:
-    """Write tables and text into a file as a terminal of the plain width shows them."""
+    """Write tables and text into a file as shown on a terminal of the plain width."""
     with path.open("w", encoding="utf-8") as stream:
         Terminal(file=stream, width=PLAIN_WIDTH).print(what)
 
@@ -52,9 +52,9 @@ class Line:
 
 
 class Grid(Table):
-    """A table whose cells are shown as they are: brackets in a label are no markup.
+    """A table whose cells are shown verbatim: brackets in a label are not markup.
 
-    Where it is too wide, its right-aligned columns go into several tables one below the other, each with the left ones.
+    If it is too wide, its right-aligned columns go into several tables one below the other, each with the left ones.
     """
 
     heading = ""
@@ -69,12 +69,12 @@ class Grid(Table):
         self.add_row(*(Text(cell) for cell in cells), end_section=end_section)
 
     def widths(self) -> list[int]:
-        """What each column takes, its surroundings included."""
+        """The width of each column, including its surroundings."""
         rows = [(*self.left, *self.right), *(line.cells for line in self.lines)]
         return [AROUND + max(cell_len(row[k]) for row in rows if k < len(row)) for k in range(len(rows[0]))]
 
     def parts(self, room: int) -> list[list[int]]:
-        """The right columns by table: as many as fit into `room`, columns that belong together in one."""
+        """The right columns by table: as many as fit into `room`, with columns that belong together in one."""
         widths, first = self.widths(), len(self.left)
         taken = EDGES + sum(widths[:first])
         groups = [list(range(k, min(k + self.together, len(widths)))) for k in range(first, len(widths), self.together)]
@@ -104,7 +104,7 @@ class Grid(Table):
         for number, columns in enumerate(parts):
             heading = f"{self.heading}, continued" if number else self.heading
             if heading:
-                # Not the table's own title, which would be broken where the table is narrow.
+                # Not the table's own title, which would wrap if the table is narrow.
                 yield Text(heading, style="bold")
             part = self if len(parts) == 1 else self.part(columns, heading)
             if EDGES + sum(part.widths()) > options.max_width:
@@ -115,7 +115,7 @@ class Grid(Table):
 
 
 def new_table(title: str, left: Sequence[str], right: Iterable[str], together: int = 1) -> Grid:
-    """An empty table: some left-aligned columns, then right-aligned ones, of which a number at a time stay together."""
+    """An empty table: some left-aligned columns, then right-aligned ones, kept together in groups of a given size."""
     table = Grid(header_style="", box=SIMPLE_HEAD)
     table.heading, table.left, table.right, table.together, table.lines = title, left, list(right), together, []
     for name in left:

@@ -1,4 +1,4 @@
-"""What follows from the fabric, for people."""
+"""Values that follow from the fabric, for people."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spinewise.replies import WorkedOut
 
 
 def block(found: Sequence[WorkedOut]) -> list[str]:
-    """A line for each value: key, value, how it comes about; nothing if all values were given."""
+    """A line for each value: key, value, derivation; empty if all values were given."""
     if not found:
         return []
     keys = max(len(one["key"]) for one in found)
@@ -18,7 +18,7 @@ def block(found: Sequence[WorkedOut]) -> list[str]:
 
 
 def line(found: Sequence[WorkedOut]) -> list[str]:
-    """All values on one line, without how they come about."""
+    """All values on one line, without their derivations."""
     if not found:
         return []
     return ["from the fabric: " + " · ".join(f"{one['key']} {one['value']:,}" for one in found)]

@@ -1,9 +1,9 @@
-"""What is run: specs and the variants of one.
+"""Specs of runs, and the variants of one.
 
 | module | what it does |
 |---|---|
 | `spec` | spec files and overrides become a plain dict; the engine resolves it |
-| `lines` | the line of a file where a key stands |
+| `lines` | the line of a key in a file |
 | `beside` | checks of [compare] and [bounds] |
 | `faults` | its [[fault]] tables |
 | `variants` | schemes with parameters, as written in ``--schemes`` |

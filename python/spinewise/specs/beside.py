@@ -1,4 +1,4 @@
-"""Tables of a spec file that say nothing of the run itself, checked all the same."""
+"""Tables of a spec file that do not concern the run itself, but are checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BOUND = "a list of two numbers, the least and the most, such as [0, 0.5]"
 
 
 def check_beside(spec: Mapping[str, object]) -> None:
-    """Refuse a [compare] or [bounds] that nobody could use."""
+    """Refuse an unusable [compare] or [bounds]."""
     if "compare" in spec:
         check_compare_table(spec["compare"])
     if "bounds" in spec:
@@ -32,7 +32,7 @@ def check_compare_table(table: object) -> None:
 
 
 def check_bounds_table(table: object) -> None:
-    """Refuse bounds that are not a name with its least and its most."""
+    """Refuse bounds other than a name with a minimum and a maximum."""
     if not isinstance(table, dict):
         raise SpecError("bounds", table, 'a table of bounds, such as "all.unfinished" = [0, 0]')
     for name, bound in table.items():
@@ -44,5 +44,5 @@ def check_bounds_table(table: object) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number that can be compared with."""
+    """Whether it is a number that can be compared."""
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)

@@ -1,4 +1,4 @@
-"""Ways out of refusals of the engine, where another command of Spinewise is one."""
+"""Hints for refusals by the engine, if another command of Spinewise helps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LATEST_START_NS = 18_446_744_073_709_551
 
 
 def with_way_out(error: SpecError) -> SpecError:
-    """The same error, about a name that things have elsewhere, or a file that a command could mend, with a hint."""
+    """The same error with a hint, if it is about a name used elsewhere, or a file that a command could convert."""
     hint = of_name(error) if error.key in NAMES else of_share(error) or of_list(error)
     if hint is None:
         return error
@@ -32,7 +32,7 @@ def with_way_out(error: SpecError) -> SpecError:
 
 
 def of_name(error: SpecError) -> str | None:
-    """What a scheme or a transport is called here."""
+    """The name of a scheme or a transport here."""
     word = error.value.strip('"').lower()
     if word in SAME and f'"{SAME[word]}"' in error.allowed:
         return nearest(word, SAME.values())
@@ -40,7 +40,7 @@ def of_name(error: SpecError) -> str | None:
 
 
 def of_share(error: SpecError) -> str | None:
-    """That a share was given in percent."""
+    """A hint that a share was given in percent."""
     most = _SHARE.search(error.allowed)
     if most is None or not _NUMBER.fullmatch(error.value):
         return None
@@ -51,7 +51,7 @@ def of_share(error: SpecError) -> str | None:
 
 
 def of_list(error: SpecError) -> str | None:
-    """Which `spinewise import` makes a list of flows, or a table of operations, of a file that is none."""
+    """The `spinewise import` that converts another file to a list of flows or a table of operations."""
     found = _CELL.match(error.hint or "")
     if found is None or not re.fullmatch(r"traffic\[\d+\]\.file", error.key):
         return None
@@ -59,7 +59,7 @@ def of_list(error: SpecError) -> str | None:
     place = error.value.strip('"')
     file = printable(Path(place).name)
     if OPERATIONS in error.allowed:
-        # A header with a column too many is one; what looks like no header may be another tool's file.
+        # A header with one column too many is still a header; otherwise it may be another tool's file.
         look = looks_like(place, but="flows") if value in ("missing", "unknown") else None
         usual = "`spinewise import goal`, `chakra`, `htsim-cm` and `simai-workload` write such files from traces"
         more = look or (usual if value == "missing" else "")
@@ -77,7 +77,7 @@ def of_list(error: SpecError) -> str | None:
 
 
 def of_results(path: str | Path) -> str | None:
-    """What shows the results in a folder that was given for a spec."""
+    """The command that shows the results in a folder that was given in place of a spec."""
     kind = next((kind.kind for kind in formats.ALL if (Path(path) / kind.record).is_file()), None)
     if kind is None:
         return None

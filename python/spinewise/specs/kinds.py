@@ -1,4 +1,4 @@
-"""Which keys of a spec belong to its kind of transport, and to the switches that come with it."""
+"""The keys of a spec that belong to its kind of transport, and to the switches that come with it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ CONTROL = "congestion_control"
 def strangers(spec: Spec, changed: Spec, paths: Iterable[str]) -> list[str]:
     """Key paths of `spec` that are still in `changed`, but describe another transport or other switches.
 
-    A transport of another family (TCP, RDMA, Ultra Ethernet) shares no keys with the one that the spec describes, even
-    where they have the same name, and runs over other switches unless the spec names their model. A kind of the same
+    A transport of another family (TCP, RDMA, Ultra Ethernet) shares no keys with the one in the spec, even
+    if they have the same name, and runs over other switches unless the spec names their model. A kind of the same
     family shares those that it has, and another congestion control has none of the keys of the one before.
 
     Args:
-        spec: as it was.
+        spec: the original spec.
         changed: the same after something has been set.
-        paths: the key paths that were set; what they set belongs to what `changed` is.
+        paths: the key paths that were set; their values belong to `changed`.
     """
     given = set(paths)
     kinds = transports()
@@ -29,7 +29,7 @@ def strangers(spec: Spec, changed: Spec, paths: Iterable[str]) -> list[str]:
     if before is None:
         return []
     if after is None:
-        # The engine refuses that kind, and says what is allowed: other keys are not at fault.
+        # The engine refuses that kind, and lists what is allowed: other keys are not at fault.
         return [path for path in keys_of(changed, "transport") if path not in given]
     family = before["family"] == after["family"]
     found = []
@@ -61,7 +61,7 @@ def transports() -> dict[str, Transport]:
 
 
 def kind_of(spec: Spec) -> str | None:
-    """The kind of transport of a spec: its own, or that of its preset. None where the engine refuses what it says."""
+    """The kind of transport of a spec: its own, or that of its preset. None if the engine refuses it."""
     kind: object = table(spec, "transport").get("kind")
     if kind is None:
         named, presets = spec.get("preset"), core.registry()["presets"]
@@ -71,13 +71,13 @@ def kind_of(spec: Spec) -> str | None:
 
 
 def family_of(spec: Spec) -> str:
-    """The family of a spec's transport, such as tcp; empty where the engine refuses what it says."""
+    """The family of a spec's transport, such as tcp; empty if the engine refuses it."""
     found = transports().get(kind_of(spec) or "")
     return "" if found is None else found["family"]
 
 
 def table(spec: Spec, name: str) -> Mapping[str, object]:
-    """A table of a spec, as far as it is one."""
+    """A table of a spec; empty if it is not one."""
     found = spec.get(name)
     return found if isinstance(found, dict) else {}
 

@@ -1,4 +1,4 @@
-"""Where a key stands in a TOML file, for errors about it: `file:line`.
+"""The line of a key in a TOML file, for errors about it: `file:line`.
 
 Python's `tomllib` keeps no positions, so the file is read once more by the `toml` crate, and only after something was
 refused.
@@ -23,12 +23,12 @@ def located(error: SpecError, path: str | Path | None, *within: str) -> SpecErro
     """The same error, naming the TOML file at `path` and the line of its key.
 
     A key that the file does not have gets the line of the table it is missing from. An error that already names another
-    file, and one about an option, stay as they are.
+    file, and one about an option, are unchanged.
 
     Args:
-        error: about a key of the file.
-        path: of the file; None for a spec that came from no file.
-        within: tables of the file that may hold the key too, such as ``study.spec``.
+        error: an error about a key of the file.
+        path: the path of the file; None for a spec without a file.
+        within: tables of the file that may also hold the key, such as ``study.spec``.
     """
     if path is None or error.key.startswith("--") or error.file not in (None, printable(path)):
         return error
@@ -36,7 +36,7 @@ def located(error: SpecError, path: str | Path | None, *within: str) -> SpecErro
 
 
 def not_toml(error: tomllib.TOMLDecodeError, file: str) -> SpecError:
-    """The error about a file that is no TOML, with the line where reading stopped."""
+    """The error about a file that is not TOML, with the line where reading stopped."""
     found = _SYNTAX.search(str(error))
     return SpecError("(whole file)", str(error), "valid TOML", file=file, line=int(found[1]) if found else None)
 
@@ -47,7 +47,7 @@ def has_key(path: str | Path, key: str) -> bool:
 
 
 def lines(path: str | Path) -> dict[str, int]:
-    """The line of every key of a TOML file, by its path (`topology.override[1].leaf`); nothing if it cannot be read."""
+    """The line of every key of a TOML file, by its path (`topology.override[1].leaf`); empty if it cannot be read."""
     try:
         text = read_text(path, "SPEC.toml", most=SPEC_BYTES)
     except SpecError:
@@ -56,7 +56,7 @@ def lines(path: str | Path) -> dict[str, int]:
 
 
 def line_of(known: Mapping[str, int], key: str, *within: str) -> int | None:
-    """The line of `key`, else of the nearest table around it; None of an entry that a list of the file lacks."""
+    """The line of `key`, else of the nearest table around it; None for an entry that a list of the file lacks."""
     for prefix in within:
         if (line := known.get(f"{prefix}.{key}")) is not None:
             return line

@@ -15,10 +15,10 @@ class ParamInfo:
     Attributes:
         name: its key, unit included.
         type: "number", "integer", "boolean" or "string".
-        unit: as its name says it, or None.
-        default: its value unless the spec says otherwise.
-        allowed: what it may be, as a phrase.
-        doc: what it is, and where its default comes from.
+        unit: the unit in its name, or None.
+        default: its value unless the spec sets it.
+        allowed: the allowed values, as a phrase.
+        doc: its meaning, and the origin of its default.
     """
 
     name: str
@@ -34,15 +34,15 @@ class SchemeInfo:
     """A scheme of the registry.
 
     Attributes:
-        name: as specs name it.
+        name: its name in specs.
         about: what it does, in a line.
-        source: where it was published.
+        source: its publication.
         site: "host" or "switch".
-        tiers: where it decides.
-        three_tiers: what it does in fabrics of three tiers.
-        unit: what moves as one.
-        fabrics: which fabrics it serves.
-        told: what it must be told to work as published.
+        tiers: the tiers where it decides.
+        three_tiers: its behaviour in fabrics of three tiers.
+        unit: the unit that moves as one.
+        fabrics: the fabrics it serves.
+        told: what must be configured for it to work as published.
         series: its own time series, as ``name: meaning``.
         params: its parameters.
     """
@@ -61,7 +61,7 @@ class SchemeInfo:
 
     @property
     def defaults(self) -> dict[str, Value]:
-        """The default of each parameter, as ``[scheme.params]`` would have it."""
+        """The default of each parameter, as in ``[scheme.params]``."""
         return {param.name: param.default for param in self.params}
 
 

@@ -24,13 +24,13 @@ from spinewise.specs.hints import of_results, with_way_out
 from spinewise.specs.lines import located, not_toml
 
 Tables: TypeAlias = dict[str, Value]
-"""What people wrote as a spec: tables of whatever they hold. The engine says whether it is one."""
+"""A spec as written: tables of arbitrary values. The engine checks whether it is valid."""
 
 # Keys of [topology] or a [[traffic]] entry that name a file, relative to the spec file that names it.
 FILE_KEYS = ("file", "cdf_file")
 
-# Tables of a spec file that say nothing of the run itself: what `compare` does with it, what must come out, and
-# where an imported topology comes from.
+# Tables of a spec file that do not concern the run itself: what `compare` does with it, which bounds must hold, and
+# the origin of an imported topology.
 BESIDE_THE_RUN = ("compare", "bounds", "import")
 
 _INDEX = re.compile(r"\[(\d+)\]")
@@ -72,8 +72,8 @@ def parse_toml(text: str) -> Tables:
     """The tables of a TOML text.
 
     Raises:
-        tomllib.TOMLDecodeError: it is no TOML.
-        SpecError: it is deeper than anything here, or has a number that is longer.
+        tomllib.TOMLDecodeError: it is not TOML.
+        SpecError: it is nested too deeply, or has a number that is too long.
     """
     try:
         return tomllib.loads(text)
@@ -86,7 +86,7 @@ def parse_toml(text: str) -> Tables:
 
 
 def anchor_files(spec: Tables, folder: Path) -> None:
-    """Make relative file names in the topology and in traffic entries relative to `folder`, where the spec lies."""
+    """Make relative file names in the topology and in traffic entries relative to `folder`, the folder of the spec."""
     entries = spec.get("traffic")
     for entry in [spec.get("topology"), *(entries if isinstance(entries, list) else [])]:
         for key in FILE_KEYS:
@@ -96,7 +96,7 @@ def anchor_files(spec: Tables, folder: Path) -> None:
 
 
 def anchored(folder: Path, name: str, key: str) -> str:
-    """The absolute name of a file that is named relative to `folder`."""
+    """The absolute name of a file given relative to `folder`."""
     try:
         return str((folder / name).resolve())
     except (OSError, RuntimeError, ValueError) as error:
@@ -109,7 +109,7 @@ def as_tables(spec: Mapping[str, object]) -> Tables:
 
 
 def unrun(path: str | Path) -> str | None:
-    """What to do first with a spec that was given in place of results; None of any other file."""
+    """The first step for a spec that was given in place of results; None for any other file."""
     try:
         found = load(path)
     except SpecError:
@@ -141,7 +141,7 @@ def apply_override(spec: Tables | Spec, text: str) -> None:
 
 
 def parse_value(path: str, text: str) -> Value:
-    """A TOML value, or a bare word taken as a string."""
+    """A TOML value, or a bare word as a string."""
     try:
         found = parse_toml(f"value = {text}")
         if len(found) == 1:
@@ -155,9 +155,9 @@ def parse_value(path: str, text: str) -> Value:
 
 
 def set_path(spec: Tables | Spec, path: str, value: object) -> None:
-    """Set the value at a dotted path; tables on the way are made, and so is the next item of a list.
+    """Set the value at a dotted path; missing tables on the way are created, and so is the next item of a list.
 
-    ``traffic[0].load`` and ``traffic.0.load`` mean the same where there is a list.
+    ``traffic[0].load`` and ``traffic.0.load`` mean the same if there is a list.
     """
     steps = split_path(path)
     node: object = spec
@@ -185,7 +185,7 @@ def split_path(path: str) -> list[str]:
 
 
 def descend(node: object, step: str, then: str, path: str) -> object:
-    """The child `step` of `node`, made when it is a missing table, or a list of which the first item is set `then`."""
+    """The child `step` of `node`, created if it is a missing table, or a list whose first item is set by `then`."""
     missing: object = [] if then.startswith("[") else {}
     if isinstance(node, list):
         index = list_index(node, step, path)
@@ -200,7 +200,7 @@ def descend(node: object, step: str, then: str, path: str) -> object:
 
 
 def kind_of(step: str) -> str:
-    """What a step of a path leads into."""
+    """The kind of value that a step of a path leads into."""
     return "list" if step.startswith("[") else "table"
 
 
@@ -228,7 +228,7 @@ def resolve(spec: Mapping[str, object] | str | Path, *, seed: int | None = None)
 
 
 def worked_out(spec: Mapping[str, object] | str | Path) -> list[WorkedOut]:
-    """What follows from the fabric, where the spec or its preset says "auto", and how.
+    """The values that follow from the fabric where the spec or its preset says "auto", and how.
 
     Raises:
         SpecError: naming the key, the value given and what is allowed.
@@ -245,7 +245,7 @@ def file_of(spec: Mapping[str, object] | str | Path) -> str | Path | None:
 
 
 def of_the_run(spec: Mapping[str, object] | str | Path, seed: int | None) -> Tables:
-    """A private copy of what the engine reads, files of other simulators read in."""
+    """A private copy of the engine's part of a spec, with files of other simulators read in."""
     given = as_tables(as_spec(spec))
     if seed is not None:
         given["seed"] = seed
@@ -267,7 +267,7 @@ def canonical_json(value: object) -> str:
 def spec_hash(resolved: Spec) -> str:
     """SHA-256 (hex) of the canonical JSON of a resolved spec.
 
-    A file named in it counts by its digest, which the engine puts beside the name, and not by its
+    A file named in it counts by its digest, which the engine adds to the name, and not by its
     place: the hash is the same on every machine.
     """
     portable: dict[str, object] = {**resolved}

@@ -3,7 +3,7 @@
 A plain key is a parameter of the scheme (``letflow:flowlet_gap_us=100``), except for the keys that
 belong to the [scheme] table itself (``pdlb:path_tag=outer``). A key with a dot is a key path of the
 spec (``rps:transport.dupack_threshold=0``), so that a scheme can be compared under its own transport;
-``scheme.params.KEY`` reaches a parameter that is called like a key of the [scheme] table.
+``scheme.params.KEY`` reaches a parameter with the same name as a key of the [scheme] table.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ SCHEME_KEYS = ("path_tag", "fabric", "header_bytes", "source")
 LABEL_CHARS = 60
 FORM = 'NAME, NAME:key=value or NAME:key=value@label, such as "letflow:flowlet_gap_us=100@LetFlow 100"'
 
-# What stands in brackets or quotes belongs to a value: rps:fault=[{kind="down", ends=["leaf0", "spine0"]}].
+# Text in brackets or quotes belongs to a value: rps:fault=[{kind="down", ends=["leaf0", "spine0"]}].
 _OPENING, _CLOSING, _QUOTES = "[{", "]}", "\"'"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One scheme as it takes part in a comparison.
+    """One scheme in a comparison.
 
     Attributes:
-        label: how tables and figures call it.
+        label: its name in tables and figures.
         name: the scheme's registered name.
         settings: (key, value) pairs, applied in order.
     """
@@ -46,7 +46,7 @@ class Variant:
     settings: tuple[tuple[str, object], ...] = ()
 
     def running(self, source: dict[str, str]) -> Variant:
-        """The same with the code of a scheme written in Python."""
+        """The same variant with the code of a scheme written in Python."""
         return replace(self, settings=(("source", source), *self.settings))
 
     def apply(self, spec: Spec, kept: Sequence[str] = ()) -> Spec:
@@ -87,7 +87,7 @@ class Variant:
         return changed
 
     def setting_of(self, key: str) -> str | None:
-        """The setting that a key path of a spec comes from, as it was written; "" of the name, None of none."""
+        """The setting behind a key path, as written; "" if it is the scheme's name, None if nothing sets the key."""
         for written, _ in self.settings:
             path = path_of(written)
             if key == path or key.startswith((f"{path}.", f"{path}[")):
@@ -96,7 +96,7 @@ class Variant:
 
 
 def left_out(variants: Iterable[Variant], spec: Spec) -> list[str]:
-    """What of a spec does not apply to which variants: a sentence for all that share it."""
+    """The parts of a spec that do not apply to variants: a sentence for all that share them."""
     shared: dict[str, list[str]] = {}
     for variant in variants:
         shared.setdefault(", ".join(variant.left_out(spec)), []).append(variant.label)
@@ -108,7 +108,7 @@ def left_out(variants: Iterable[Variant], spec: Spec) -> list[str]:
 
 
 def frames(variants: Iterable[Variant], spec: Spec) -> dict[tuple[int, int], list[str]]:
-    """Labels of variants by their full packets, (payload, header) in bytes; nothing where none sets a transport."""
+    """Labels of variants by their full packets, (payload, header) in bytes; empty if none sets a transport."""
     listed = list(variants)
     if not any(path_of(key).startswith("transport.") for one in listed for key, _ in one.settings):
         return {}
@@ -129,9 +129,9 @@ def frames(variants: Iterable[Variant], spec: Spec) -> dict[tuple[int, int], lis
 
 
 def with_one_ideal(spec: Spec, variants: Iterable[Variant]) -> Spec:
-    """The spec with which slowdowns of variants compare: where packets differ, a flow has one ideal under all of them.
+    """The spec with which slowdowns of variants compare: where packets differ, a flow has one ideal under all variants.
 
-    What the spec itself says of `metrics.ideal_frames` stays.
+    The spec's own `metrics.ideal_frames` is kept.
     """
     metrics = spec.get("metrics", {})
     if not isinstance(metrics, dict) or "ideal_frames" in metrics:
@@ -143,7 +143,7 @@ def with_one_ideal(spec: Spec, variants: Iterable[Variant]) -> Spec:
 
 
 def unlike_payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
-    """That full packets of variants carry unlike payloads: a sentence, if they do."""
+    """A sentence, if full packets of variants carry different payloads."""
     found: dict[int, list[str]] = {}
     for (payload, _), labels in frames(variants, spec).items():
         found.setdefault(payload, []).extend(labels)
@@ -160,20 +160,20 @@ def unlike_payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
 
 
 def differing(variants: Iterable[Variant], spec: Spec) -> list[str]:
-    """In what variants differ besides what they set: see `left_out` and `unlike_payloads`."""
+    """The differences between variants besides their settings: see `left_out` and `unlike_payloads`."""
     listed = list(variants)
     return [*left_out(listed, spec), *unlike_payloads(listed, spec)]
 
 
 def path_of(key: str) -> str:
-    """Where the key of a setting stands in a spec."""
+    """The path of a setting's key in a spec."""
     if "." in key:
         return key
     return f"scheme.{key}" if key in SCHEME_KEYS else f"scheme.params.{key}"
 
 
 def own_sources(classes: Iterable[type[Scheme]]) -> dict[str, dict[str, str]]:
-    """Where the code of each class lies, by the name of its scheme."""
+    """The location of the code of each class, by the name of its scheme."""
     found: dict[str, type[Scheme]] = {}
     for scheme in classes:
         name = contract(scheme).name
@@ -183,7 +183,7 @@ def own_sources(classes: Iterable[type[Scheme]]) -> dict[str, dict[str, str]]:
 
 
 def split(text: str, at: str) -> list[str]:
-    """A text parted at each `at` that is in no brackets and no quotes."""
+    """Split a text at each `at` that is not in brackets or quotes."""
     parts, depth, quote = [""], 0, ""
     for char in text:
         if quote:
@@ -226,8 +226,8 @@ def parse(text: str) -> Variant:
 def parse_list(schemes: str | Iterable[str | type[Scheme]], own: Iterable[type[Scheme]] = ()) -> list[Variant]:
     """Several variants from one comma-separated text or from a list; labels must differ.
 
-    A class written in Python is a variant by itself, and texts may name it, with parameters. Those of `own` that
-    nothing names come last.
+    A class written in Python is a variant of its own, and texts may name it, with parameters. Those of `own` that
+    are not named come last.
     """
     if not isinstance(schemes, Iterable):
         raise unlike("schemes", "a text or a list of texts and classes", schemes)
@@ -253,7 +253,7 @@ def parse_list(schemes: str | Iterable[str | type[Scheme]], own: Iterable[type[S
 
 
 def refuse_another(variant: Variant, own: Iterable[str]) -> None:
-    """Refuse a label that is the name of another scheme, of `own` or of the registry: tables would tell untruths."""
+    """Refuse a label that is the name of another scheme, of `own` or of the registry: tables would be misleading."""
     schemes = core.registry()["schemes"]
     meant = variant.label if variant.label in own else core.named(schemes, variant.label)
     if meant not in (None, variant.name, core.named(schemes, variant.name)):

@@ -1,4 +1,4 @@
-"""How much traffic a new spec has: enough to tell schemes apart, and no more than a run of a minute or so."""
+"""The amount of traffic in a new spec: enough to tell schemes apart, and no more than a run of a minute or so."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from spinewise.measures.units import digits, duration, size
 from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, Wishes, distributions
 
 DELAY_NS = 1000
-"""Of each link."""
+"""The delay of each link."""
 MOST_HOPS = 400e6
 MOST_FLOWS = 1e6
-"""What a run comes to at most, where that can be chosen: half a minute of one processor, or a whole one."""
+"""The most flows of a run, if that can be chosen: half a minute of one processor, or a whole one."""
 PACKETS = {"tcp": (1460, 2.0), "rdma": (1000, 2.0), "uet": (4086, 1.25)}
-"""Payload of a packet, and packets that cross each link for it, its share of the answers included; about."""
+"""Payload of a packet, and approximate packets that cross each link for it, including its share of the answers."""
 
 OVERLOAD = 0.95
 WIRE = 1.08
-"""The load that reports call overload, and what headers and answers add to that of payload: about."""
+"""The load that reports call overload, and the approximate factor that headers and answers add to payload."""
 SPREAD, LEAST_SPREAD = 0.1, 0.05
-"""How far the load that is drawn at a leaf may stray (one standard deviation, as a share): less if twice as much would
-overload it, and never so little that runs take long for nothing."""
+"""The allowed deviation of the drawn load at a leaf (one standard deviation, as a share): less if twice as much would
+overload it, and never so small that runs take needlessly long."""
 FLOWS = 300
 FEWEST_US, MOST_US = 1_000, 1_000_000
 STEPS_US = [50, *(10**power * digit for power in range(2, 7) for digit in (1, 2, 5))]
@@ -31,18 +31,18 @@ LEAST_BYTES, LEAST_RANKS = 8_000_000, 4
 ROUNDS = 3
 PEER_BYTES = 256_000
 OUTWEIGHS = 2
-"""How many times longer a message takes to send than to travel; with less, rounds are mostly latency."""
+"""The ratio of a message's sending time to its travel time; with less, rounds are mostly latency."""
 
 
 @dataclass(frozen=True)
 class Arrivals:
-    """How long flows arrive, and what that comes to.
+    """How long flows arrive, and the consequences.
 
     Attributes:
-        duration_us: how long.
-        flows: about how many.
-        spread: how far the load that is drawn at a leaf strays: one standard deviation, as a share.
-        wanted: how far it may; see `SPREAD`.
+        duration_us: the duration.
+        flows: their approximate number.
+        spread: the deviation of the drawn load at a leaf: one standard deviation, as a share.
+        wanted: the allowed deviation; see `SPREAD`.
     """
 
     duration_us: int
@@ -52,7 +52,7 @@ class Arrivals:
 
     @property
     def is_short(self) -> bool:
-        """Whether the load strays much further than it may."""
+        """Whether the load deviates much more than allowed."""
         return self.spread > 1.2 * self.wanted
 
 
@@ -61,14 +61,14 @@ class Exchange:
     """A collective operation.
 
     Attributes:
-        groups: of hosts, each for itself.
+        groups: the number of independent groups of hosts.
         ranks: hosts of a group, of the largest at least.
         size_bytes: data of each host.
-        rounds: how many.
-        peer_bytes: what a host sends to another at once.
+        rounds: their number.
+        peer_bytes: the bytes that a host sends to another at once.
         sending_s: how long that takes at the rate of a host.
         travel_s: how long a bit takes to the other host.
-        wanted_bytes: of a message that takes long enough; see `OUTWEIGHS`.
+        wanted_bytes: the size of a message that takes long enough; see `OUTWEIGHS`.
     """
 
     groups: int
@@ -94,13 +94,13 @@ def links(wishes: Wishes) -> int:
 
 
 def hops(wishes: Wishes, size_bytes: float) -> float:
-    """Packet-hops of a message, about."""
+    """The approximate packet-hops of a message."""
     payload, each = PACKETS[wishes.transport]
     return (size_bytes / payload + 0.5) * each * links(wishes)
 
 
 def arrivals(wishes: Wishes) -> Arrivals:
-    """Flows of a distribution: so many that their sizes come to the load that is asked for, at each leaf."""
+    """The arrival of flows of a distribution, for the requested load at each leaf."""
     sizes = distributions()[wishes.workload]
     leaf_gbps = wishes.load * min(wishes.uplinks * wishes.between_gbps, wishes.under_leaf * wishes.host_gbps)
     flows_per_us = leaf_gbps * 1e3 / 8 / sizes.mean
@@ -119,7 +119,7 @@ def arrivals(wishes: Wishes) -> Arrivals:
 def exchange(wishes: Wishes) -> Exchange:
     """A collective operation whose messages take longer to send than to travel.
 
-    Many hosts are parted into groups for that, unless a size is given: the messages of one ring grow with the square of
+    Many hosts are split into groups for that, unless a size is given: the messages of one ring grow with the square of
     its hosts.
     """
     hosts, wire = wishes.hosts, hops(wishes, 1.0) - hops(wishes, 0.0)
@@ -146,13 +146,13 @@ def exchange(wishes: Wishes) -> Exchange:
 
 
 def two_digits(value: float) -> int:
-    """The greatest number of two significant digits that is no more."""
+    """The greatest number with two significant digits that is not above the value."""
     unit = 10 ** max(math.floor(math.log10(value)) - 1, 0)
     return int(value // unit * unit)
 
 
 def why_so_long(found: Arrivals) -> str:
-    """What is said of how long flows arrive."""
+    """The comment on how long flows arrive."""
     more = "; a longer time would reduce that, but runs take minutes" if found.is_short else ""
     return (
         f"How long flows arrive: about {found.flows:,.0f} of them. As their sizes differ, the load drawn at a leaf"
@@ -161,7 +161,7 @@ def why_so_long(found: Arrivals) -> str:
 
 
 def why_so_large(found: Exchange) -> str:
-    """What is said of the size of a collective operation."""
+    """The comment on the size of a collective operation."""
     said = (
         f"Data of each host. {size(found.peer_bytes)} of it goes to another host at once, taking"
         f" {duration(found.sending_s, 2)} to send and {duration(found.travel_s, 2)} to travel."
@@ -172,7 +172,7 @@ def why_so_large(found: Exchange) -> str:
 
 
 def why_groups(found: Exchange, hosts: int) -> str:
-    """What is said of the groups of a collective operation among so many hosts."""
+    """The comment on the groups of a collective operation among so many hosts."""
     at_most = "" if found.groups * found.ranks == hosts else "at most "
     return (
         f"Independent groups of {at_most}{found.ranks} hosts, each spread over the racks, like jobs of that"
@@ -181,7 +181,7 @@ def why_groups(found: Exchange, hosts: int) -> str:
 
 
 def too_small(found: Exchange) -> str:
-    """What larger messages would bring, and cost."""
+    """The benefit and the cost of larger messages."""
     times = found.wanted_bytes / found.peer_bytes
     return (
         f"Messages of {size(found.wanted_bytes)} would tell schemes apart better, in runs {digits(times, 2)} times"
@@ -190,7 +190,7 @@ def too_small(found: Exchange) -> str:
 
 
 def notes(wishes: Wishes) -> list[Notice]:
-    """What somebody should know who reads no comments."""
+    """Notes for users who do not read the comments."""
     if wishes.workload in COLLECTIVES:
         found = exchange(wishes)
         return [Notice("small_messages", "traffic[0].size_bytes", too_small(found))] if found.is_small else []

@@ -1,4 +1,4 @@
-"""The wishes of somebody at a terminal, asked one by one; an empty answer takes what is offered."""
+"""Ask the wishes of a user at a terminal, one by one; an empty answer means the default."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from spinewise.starting.wishes import COLLECTIVES, LEAF_SPINE, Given, SlowLink, 
 Read = Callable[[str], object]
 AUTO = "auto"
 USUAL = {"hosts_per_leaf": "under_leaf", "link_gbps": "between_gbps"}
-"""Properties of `Wishes` with what is offered for fields that need not be given."""
+"""Properties of `Wishes` with the defaults of optional fields."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """Something that is asked.
+    """A question to the user.
 
     Attributes:
-        field: of `Wishes`.
+        field: the field of `Wishes`.
         text: the question.
         read: makes a value of an answer.
-        offered: the answer that is taken for an empty one.
-        applies: whether it is asked, by what is known so far.
+        offered: the default for an empty answer.
+        applies: whether it is asked, given the answers so far.
     """
 
     field: str
@@ -43,13 +43,13 @@ def ask(
     tell: Callable[[str], None],
     check: Callable[[Wishes], None],
 ) -> Wishes:
-    """Ask them in turn; an answer that does not fit is asked for again.
+    """Ask the questions in turn; an invalid answer is asked for again.
 
     Args:
-        start: what is known before.
-        questions: what is asked.
-        read_line: gets an answer.
-        tell: says why an answer does not fit.
+        start: what is known in advance.
+        questions: the questions.
+        read_line: reads an answer.
+        tell: reports why an answer is invalid.
         check: refuses wishes that do not fit each other, by a `SpecError`.
 
     Raises:
@@ -75,7 +75,7 @@ def ask(
 
 
 def slow_links(known: Wishes) -> Read:
-    """Reads slow links, several between blanks, or none."""
+    """Return a reader of slow links, several separated by blanks, or none."""
 
     def read(text: str) -> tuple[SlowLink, ...]:
         return () if text == "none" else tuple(SlowLink.of(one, known.topology) for one in text.split())
@@ -84,7 +84,7 @@ def slow_links(known: Wishes) -> Read:
 
 
 def questions(numbers: Mapping[str, Read]) -> list[Question]:
-    """What is asked; `numbers` are the converters of the options that take one, by field."""
+    """The questions; `numbers` are the converters of the options that have one, by field."""
 
     def offer(field: str) -> Callable[[Wishes], str]:
         return lambda known: f"{getattr(known, USUAL.get(field, field)):g}"
@@ -134,13 +134,13 @@ def questions(numbers: Mapping[str, Read]) -> list[Question]:
 
 
 def slow_link_question(known: Wishes) -> Question:
-    """About links below their rate, once the fabric is known."""
+    """The question about links below their rate, once the fabric is known."""
     form = form_of_slow_links(known.topology)
     return Question("slow_links", f"Slow links, {form}", slow_links(known), lambda _: "none")
 
 
 def last_questions() -> list[Question]:
-    """What depends on all the rest."""
+    """The questions that depend on all others."""
 
     def names(text: str) -> tuple[str, ...]:
         return tuple(one.strip() for one in text.split(",") if one.strip())

@@ -1,4 +1,4 @@
-"""The spec of some wishes, as text that explains itself."""
+"""The spec for some wishes, as text that explains itself."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BURST_BYTES = 20_000
 BURST_PERIOD_US = 1_000
 INCREASES_OF_GBPS = 100.0
 INCREASES = {"dcqcn_additive_increase_gbps": 0.04, "dcqcn_hyper_increase_gbps": 0.1}
-"""What DCQCN gives a rate back on links of `INCREASES_OF_GBPS` by default, Gbps."""
+"""DCQCN's default rate increases on links of `INCREASES_OF_GBPS`, in Gbps."""
 
 OF_FAT_TREE = {
     "k": "Ports of a switch, even: k pods of k / 2 leaves and k / 2 aggregation switches, k² / 4 cores; and k³ / 4"
@@ -18,7 +18,7 @@ OF_FAT_TREE = {
     "hosts_per_leaf": "Hosts under each leaf: k / 2 of them have as many links as lead up from it, more of them make it"
     " oversubscribed.",
 }
-"""What is said of keys that depend on each other."""
+"""Comments on keys that depend on each other."""
 
 OPENING = (
     "A spec of Spinewise: what is simulated. Change it to match your fabric; a key that is not here has its default."
@@ -28,7 +28,7 @@ OPENING = (
 
 
 def text(wishes: Wishes, schema: str) -> str:
-    """The file; `schema` is how it names its schema."""
+    """The text of the file; `schema` is its reference to its schema."""
     parts = [
         "\n".join([f"#:schema {schema}", *comment(OPENING), *comment(f'The aim: "{wishes.aims}".')]),
         table("", ["top level"], {"name": wishes.name, "seed": 1}).lstrip("\n"),
@@ -80,7 +80,7 @@ def transport(wishes: Wishes) -> str:
             keys["queue_pairs"] = 1
             remarks["queue_pairs"] = KEPT.format("queue pairs")
         if wishes.host_gbps > INCREASES_OF_GBPS:
-            # Otherwise a rate that was cut once takes most of a second to come back.
+            # Otherwise a reduced rate takes most of a second to recover.
             times = wishes.host_gbps / INCREASES_OF_GBPS
             keys |= {name: float(f"{gbps * times:.3g}") for name, gbps in INCREASES.items()}
             remarks[next(iter(INCREASES))] = (
@@ -99,7 +99,7 @@ def transport(wishes: Wishes) -> str:
 
 
 def workload(wishes: Wishes) -> str:
-    """[[traffic]]: the traffic that is asked about."""
+    """[[traffic]]: the traffic of the workload."""
     kind = wishes.workload if wishes.workload in COLLECTIVES else "poisson"
     of = ["[[traffic]]", f'[[traffic]] kind = "{kind}"']
     name = {"name": "Its name in tables and in aims.", "kind": "The kind of traffic."}
@@ -123,7 +123,7 @@ def workload(wishes: Wishes) -> str:
 
 
 def bursts(wishes: Wishes) -> list[str]:
-    """[[traffic]]: the incast beside it."""
+    """[[traffic]]: the additional incast."""
     if not wishes.incast:
         return []
     collective = wishes.workload in COLLECTIVES

@@ -14,7 +14,7 @@ Value = str | int | float | bool | Sequence[str] | Sequence[int] | Sequence[Sequ
 
 
 def comment(text: str) -> list[str]:
-    """A comment, folded."""
+    """A comment, wrapped."""
     return [f"# {line}" for line in textwrap.wrap(" ".join(text.split()), WIDTH - 2)]
 
 
@@ -24,8 +24,8 @@ def table(header: str, of: Iterable[str], keys: Mapping[str, Value], remarks: Ma
     Args:
         header: ``[topology]`` or ``[[traffic]]``.
         of: names of the tables of the registry that have the keys.
-        keys: what is set.
-        remarks: what is said of a key in place of its meaning.
+        keys: the keys and their values.
+        remarks: comments on keys in place of their meanings.
     """
     known = {param["name"]: param for name in of for param in entries("spec")[name]["params"]}
     lines = [header]
@@ -36,7 +36,7 @@ def table(header: str, of: Iterable[str], keys: Mapping[str, Value], remarks: Ma
 
 
 def meaning(param: Param) -> str:
-    """What a key is, in a line or two: its first sentence, and its words if it takes some."""
+    """The meaning of a key, in a line or two: its first sentence, and its words if it has some."""
     first = param["doc"].partition(". ")[0].rstrip(".")
     return f"{first}: {param['allowed']}." if "enum" in param["schema"] else f"{first}."
 

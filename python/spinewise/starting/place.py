@@ -21,7 +21,7 @@ SCHEMA = "spinewise.schema.json"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a new spec goes.
+    """The place of a new spec.
 
     Attributes:
         spec: its file.
@@ -33,14 +33,14 @@ class Place:
 
     @classmethod
     def of(cls, given: str | Path) -> Place:
-        """A file if the name ends in .toml, else `fabric.toml` in a folder of this name."""
+        """The place of a new spec: the file if the name ends in .toml, else `fabric.toml` in a folder of this name."""
         path = Path(given)
         spec = path if path.suffix == ".toml" else path / FILE
         return cls(spec, spec.with_name(SCHEMA))
 
     @property
     def name(self) -> str:
-        """What the run is called: as the file, or as its folder if that is all that was named."""
+        """The name of the run: that of the file, or of its folder if only that was named."""
         parent = self.spec.resolve().parent.name
         usual = self.spec.name == FILE and self.spec.parent.name and parent.isprintable() and not parent.startswith(".")
         return parent if usual else self.spec.stem
@@ -50,7 +50,7 @@ def check(place: Place, *, force: bool) -> None:
     """Refuse a place that is taken, before anything is asked.
 
     Raises:
-        SpecError: there is a file, or the place of the folder is taken by something else.
+        SpecError: the file exists, or something else is in the place of the folder.
     """
     if os.path.lexists(place.spec) and not force:
         raise SpecError("PATH", printable(place.spec), "a file that does not exist yet", "--force replaces it")
@@ -72,7 +72,7 @@ def is_ours(path: Path) -> bool:
 
 
 def write(place: Place, text: str, *, force: bool) -> None:
-    """Write the spec and its schema; whatever stops this leaves neither, and no new folder.
+    """Write the spec and its schema; if anything stops this, neither is left, and no new folder.
 
     Raises:
         SpecError: see `check`; or the place cannot be written.
@@ -91,7 +91,7 @@ def write(place: Place, text: str, *, force: bool) -> None:
 
 @contextmanager
 def new_folders(folder: Path) -> Iterator[None]:
-    """The folder and those above it, made if needed, and removed again if the block fails."""
+    """Create the folder and those above it if needed, and remove new ones again if the block fails."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,4 +1,4 @@
-"""What a new spec is to have."""
+"""The properties of a new spec."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from spinewise.errors import SpecError
 LEAF_SPINE, FAT_TREE = "leaf-spine", "fat-tree"
 TOPOLOGIES = (LEAF_SPINE, FAT_TREE)
 NEXT_TO_EACH_OTHER = {LEAF_SPINE: [("leaf", "spine")], FAT_TREE: [("leaf", "aggregation"), ("aggregation", "core")]}
-"""The kinds of switches that links join, by topology, the lower one first."""
+"""The kinds of switches connected by links, by topology, the lower one first."""
 HOSTS_PER_LEAF = 16
 LINK_GBPS = 100.0
-"""Hosts under each leaf of a leaf-spine, and the rate of its links between switches, unless they are given."""
+"""Defaults of the hosts under each leaf of a leaf-spine, and of the rate of its links between switches."""
 TRANSPORTS = ("tcp", "rdma", "uet")
 COLLECTIVES = ("all_reduce", "all_to_all")
 SUITED = {
@@ -24,7 +24,7 @@ SUITED = {
     "rdma": ("letflow", "conga", "conweave", "drill"),
     "uet": ("plb", "oblivious", "reps", "adaptive"),
 }
-"""What is compared with ECMP unless schemes are named, by transport."""
+"""The default schemes to compare with ECMP, by transport."""
 
 _LINK = re.compile(r"(leaf|aggregation)(\d+):(spine|aggregation|core)(\d+):(\d+(?:\.\d+)?)")
 
@@ -35,7 +35,7 @@ class SlowLink:
 
     Attributes:
         ends: each end, the kind of switch and its number, the lower one first.
-        rate_gbps: what is left of it.
+        rate_gbps: the remaining rate.
     """
 
     ends: tuple[tuple[str, int], tuple[str, int]]
@@ -43,10 +43,10 @@ class SlowLink:
 
     @classmethod
     def of(cls, text: str, topology: str) -> SlowLink:
-        """From ``leaf0:spine1:10``.
+        """Parse ``leaf0:spine1:10``.
 
         Raises:
-            SpecError: it is none, or names switches that such a fabric does not have next to each other.
+            SpecError: it is malformed, or names switches that are not neighbours in such a fabric.
         """
         found = _LINK.fullmatch(text.strip())
         if found is None or (found[1], found[3]) not in NEXT_TO_EACH_OTHER[topology]:
@@ -60,7 +60,7 @@ class SlowLink:
 
 
 def form_of_slow_links(topology: str) -> str:
-    """How a slow link of such a fabric is written."""
+    """The form of a slow link in such a fabric."""
     between = " or ".join(f"{lower}0:{upper}1:10" for lower, upper in NEXT_TO_EACH_OTHER[topology])
     return f"NODE:NODE:GBPS of a {topology}, such as {between}"
 
@@ -87,25 +87,25 @@ class Given(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a new spec is to have.
+    """The properties of a new spec.
 
     Attributes:
-        name: of the run.
+        name: the name of the run.
         topology: leaf-spine or fat-tree.
-        leaves: of a leaf-spine.
-        spines: of a leaf-spine.
+        leaves: the leaves of a leaf-spine.
+        spines: the spines of a leaf-spine.
         k: ports of the switches of a fat-tree.
-        hosts_per_leaf: hosts under each leaf; None for as many as are usual: see `under_leaf`.
+        hosts_per_leaf: hosts under each leaf; None for the usual number: see `under_leaf`.
         host_gbps: rate of the hosts' links.
-        link_gbps: rate of the links between switches; None for what is usual: see `between_gbps`.
+        link_gbps: rate of the links between switches; None for the usual rate: see `between_gbps`.
         slow_links: links below that rate.
         transport: tcp, rdma or uet.
         workload: a distribution of flow sizes that is built in, or a collective operation.
-        load: of the hosts' traffic, as a share of the leaves' uplinks or, if that is less, of the hosts' links.
-        size: data of each host in a collective operation, bytes; None for what suits the number of hosts.
+        load: the hosts' load, as a share of the leaves' uplinks or, if that is less, of the hosts' links.
+        size: data of each host in a collective operation, bytes; None for a size that suits the number of hosts.
         incast: how many hosts send to one at once; 0 for no such bursts.
-        aim: what to optimise for, as `spinewise advise --aim` takes it; None for what suits the workload.
-        schemes: which schemes are compared; empty for some that suit the transport.
+        aim: what to optimise for, as `spinewise advise --aim` takes it; None for an aim that suits the workload.
+        schemes: the schemes to compare; empty for some that suit the transport.
     """
 
     name: str = "fabric"
@@ -127,18 +127,18 @@ class Wishes:
 
     @property
     def entry(self) -> str:
-        """What the traffic entry of the workload is called."""
+        """The name of the workload's traffic entry."""
         return {"web_search": "web", "all_reduce": "reduce", "all_to_all": "exchange"}.get(self.workload, self.workload)
 
     @property
     def aims(self) -> str:
-        """What to optimise for."""
+        """The aim."""
         of_rounds = self.workload in COLLECTIVES
         return self.aim or (f"mean round time of {self.entry}" if of_rounds else f"p99 slowdown of {self.entry}")
 
     @property
     def compared(self) -> tuple[str, ...]:
-        """Which schemes are compared, the baseline first."""
+        """The schemes to compare, the baseline first."""
         if self.schemes:
             return self.schemes
         weighted = ("wcmp",) if self.slow_links else ()
@@ -151,12 +151,12 @@ class Wishes:
 
     @property
     def under_leaf(self) -> int:
-        """Hosts under each leaf: in a fat-tree as many as it has uplinks, unless a number is given."""
+        """Hosts under each leaf: in a fat-tree by default as many as it has uplinks."""
         return self.hosts_per_leaf or (HOSTS_PER_LEAF if self.topology == LEAF_SPINE else self.k // 2)
 
     @property
     def between_gbps(self) -> float:
-        """Rate of the links between switches: in a fat-tree that of the hosts' links, unless one is given."""
+        """Rate of the links between switches: in a fat-tree by default that of the hosts' links."""
         return self.link_gbps or (LINK_GBPS if self.topology == LEAF_SPINE else self.host_gbps)
 
     @property
@@ -171,7 +171,7 @@ class Wishes:
 
     @property
     def load_of(self) -> str:
-        """What a load of 1 fills: the uplinks of a leaf, or the links of its hosts where these carry less."""
+        """What a load of 1 fills: the uplinks of a leaf, or the links of its hosts if these carry less."""
         return "host_links" if self.under_leaf * self.host_gbps < self.uplinks * self.between_gbps else "leaf_uplinks"
 
 
@@ -195,11 +195,11 @@ def distributions() -> dict[str, Sizes]:
 
 
 def workloads() -> list[str]:
-    """What `--workload` may name."""
+    """The names that `--workload` accepts."""
     return [*distributions(), *COLLECTIVES]
 
 
 def workload_named(name: str) -> str | None:
-    """One of them by its name, or an alias that specs take; None if there is none."""
+    """A workload by its name, or an alias that specs accept; None if there is none."""
     found = core.named(core.registry()["workloads"], name)
     return found if found in workloads() else None

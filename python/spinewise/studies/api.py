@@ -27,19 +27,19 @@ def sweep(
     retry_failed: bool = False,
     monitor: Monitor | None = None,
 ) -> Conducted:
-    """Make the runs of a study that the store lacks, as ``spinewise sweep`` does; what all of them come to.
+    """Make the runs of a study that the store lacks, as ``spinewise sweep`` does, and return the results of all.
 
     Args:
         study: the file, see docs/sweeps.md.
         store: a folder that keeps every run as it ends; None keeps none.
-        overrides: of its spec, as ``--set`` takes them.
+        overrides: overrides of its spec, as in ``--set``.
         schemes: written in Python, which its grid may name; those it does not name come last.
         jobs: runs at once; one per core when None.
         budget_s: no run starts that would end later than this, in seconds.
         until_ci: seeds are added until half the 95 % interval of the first metric is at most this share of its mean,
             0.02 or "2%".
         retry_failed: whether runs that failed before are made again.
-        monitor: told about progress.
+        monitor: notified of progress.
 
     Raises:
         SpecError: naming file, key, value and what is allowed; or the store cannot be used.

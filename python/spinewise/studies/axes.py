@@ -1,4 +1,4 @@
-"""What a study varies: each axis has points, and each point changes a spec in one way."""
+"""The variations of a study: each axis has points, and each point changes a spec in one way."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from spinewise.sweeps.task import Plain
 
 SCHEMES, LOADS, FAULTS = "schemes", "loads", "faults"
 NAMES = {SCHEMES: "scheme", LOADS: "load", FAULTS: "fault"}
-"""What an axis is called in labels and tables, where that is not its key."""
+"""The name of an axis in labels and tables, if that is not its key."""
 ELSEWHERE = {"seeds": "seeds", "seed": "seeds", "metrics": "metrics", "spec": "spec"}
-"""What is no axis, and the key of [study] that says it."""
+"""Keys that are not an axis, and the key of [study] to use."""
 ANY = "*"
-"""A step of a path that stands for every item of a list."""
+"""A step of a path that matches every item of a list."""
 LOAD = ("traffic", ANY, "load")
-"""What an axis of loads sets."""
+"""The path that an axis of loads sets."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Point:
     """A value of an axis.
 
     Attributes:
-        label: what tables call it.
-        change: makes a spec with it.
+        label: its name in tables.
+        change: a function that applies it to a spec.
     """
 
     label: Plain
@@ -45,7 +45,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """What is varied.
+    """A dimension of a study.
 
     Attributes:
         name: such as "scheme" or "transport.min_rto_us".
@@ -61,8 +61,8 @@ class Place:
     """A point of the whole grid: one of each axis.
 
     Attributes:
-        label: by name of the axis.
-        spec: as written, with all changes.
+        label: the labels by name of the axis.
+        spec: the spec as written, with all changes.
     """
 
     label: dict[str, Plain]
@@ -75,7 +75,7 @@ def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> lis
     Raises:
         SpecError: naming the key below [grid].
     """
-    # What an axis sets is for every variant, whatever its transport.
+    # An axis sets its key for every variant, whatever its transport.
     kept = [key for key in grid if key not in NAMES]
     made = [axis(key, values, own, kept) for key, values in grid.items()]
     for (key, values), (earlier, others) in itertools.combinations(reversed(list(grid.items())), 2):
@@ -89,14 +89,14 @@ def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> lis
 
 
 def quoted(key: str) -> str:
-    """A key of [grid], as errors call it."""
+    """A key of [grid], in the form for errors."""
     return f"grid.{key}" if key.isidentifier() else f'grid."{key}"'
 
 
 def meet(key: str, values: object, other: str, others: object) -> bool:
-    """Whether two axes set a key of the spec both, so that the one would undo what the other's labels say.
+    """Whether two axes set the same key of the spec, so that one would contradict the labels of the other.
 
-    A variant does so too: it is meant to.
+    A variant may do so: that is intended.
     """
     return any(
         all(a == b or ANY in (a, b) for a, b in zip(one, two, strict=False)) and mean_it(one, values, two, others)
@@ -106,7 +106,7 @@ def meet(key: str, values: object, other: str, others: object) -> bool:
 
 
 def reached(key: str, values: object) -> list[tuple[str, ...]]:
-    """The paths that an axis sets, step by step; none of schemes, which win over what other axes set."""
+    """The paths that an axis sets, step by step; empty for schemes, which override other axes."""
     if key == LOADS:
         return [LOAD]
     if key == FAULTS:
@@ -116,13 +116,13 @@ def reached(key: str, values: object) -> list[tuple[str, ...]]:
 
 
 def plain_index(step: str) -> str:
-    """A step of a path, an index without bracket and zeros before it."""
+    """A step of a path, with an index without brackets and leading zeros."""
     number = step.removeprefix("[")
     return str(int(number)) if number.isdecimal() else step
 
 
 def mean_it(one: tuple[str, ...], values: object, two: tuple[str, ...], others: object) -> bool:
-    """Whether paths that meet are set both: loads leave alone a traffic entry that has none."""
+    """Whether paths that overlap are both set: loads do not change a traffic entry that has none."""
     if LOAD not in (one, two):
         return True
     path, tables = (two, others) if one == LOAD else (one, values)
@@ -154,7 +154,7 @@ def axis(key: str, values: object, own: Sequence[type[Scheme]], kept: Sequence[s
 
 
 def schemes(own: Sequence[type[Scheme]], kept: Sequence[str], where: str, values: Sequence[object]) -> list[Point]:
-    """Schemes and variants, as ``--schemes`` takes them."""
+    """Schemes and variants, as in ``--schemes``."""
     texts = [text(where, value, "a scheme or a variant of one") for value in values]
     try:
         return [Point(variant.label, partial(variant.apply, kept=kept)) for variant in parse_list(texts, own)]
@@ -172,7 +172,7 @@ def loads(where: str, values: Sequence[object]) -> list[Point]:
 
 
 def faults(where: str, values: Sequence[object]) -> list[Point]:
-    """What breaks: tables with a name and a list of [[fault]] tables, without which nothing breaks."""
+    """The points of an axis of faults: tables with a name and a list of [[fault]] tables, or without any fault."""
     made = []
     for number, value in enumerate(values):
         at = f"{where}[{number}]"
@@ -187,7 +187,7 @@ def faults(where: str, values: Sequence[object]) -> list[Point]:
 
 
 def broken(spec: Spec, value: Mapping[str, object]) -> Spec:
-    """`spec` with these faults in place of its own; its own [detection] stays unless another is given."""
+    """`spec` with these faults in place of its own; its own [detection] is kept unless another is given."""
     found = value.get("fault", [])
     if not found:
         return without_faults(spec)
@@ -196,7 +196,7 @@ def broken(spec: Spec, value: Mapping[str, object]) -> Spec:
 
 
 def settings(path: str, values: Sequence[object]) -> list[Point]:
-    """Values of one key of the spec, as ``--set`` takes them."""
+    """Values of one key of the spec, as in ``--set``."""
 
     def change(spec: Spec, value: object) -> Spec:
         made = deepcopy(spec)
@@ -210,7 +210,7 @@ def settings(path: str, values: Sequence[object]) -> list[Point]:
 
 
 def label_of(value: object) -> Plain:
-    """A value in a label: as it is, if it is one number or word."""
+    """A value in a label: unchanged, if it is one number or word."""
     return value if isinstance(value, str | int | float) else canonical_json(value)
 
 
@@ -225,7 +225,7 @@ def places(spec: Spec, axes: Sequence[Axis]) -> Iterator[Place]:
     """Every point of the grid, the last axis changing first."""
     for points in itertools.product(*(axis.points for axis in axes)):
         changed, named = deepcopy(spec), list(zip(axes, points, strict=True))
-        # Schemes come last: a variant may set what an axis sets for all.
+        # Schemes come last: a variant may override what an axis sets for all.
         for _, point in sorted(named, key=lambda one: one[0].name == NAMES[SCHEMES]):
             changed = point.change(changed)
         yield Place({axis.name: point.label for axis, point in named}, changed)

@@ -1,6 +1,6 @@
-"""What the metrics of a study do not say: flows that had not finished, overloaded points, deadlocks, warnings.
+"""Facts that the metrics of a study do not show: unfinished flows, overloaded points, deadlocks, warnings.
 
-The words are those of `compare`, where it has some.
+The words are those of `compare`, if it has some.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from spinewise.studies.metrics import Metric
 
 @dataclass(frozen=True)
 class Flows:
-    """How many flows there were, and how many of them had not finished when their run stopped."""
+    """The number of flows, and of those that had not finished when their run stopped."""
 
     flows: int
     unfinished: int
 
     @classmethod
     def of(cls, found: ClassSummary) -> Flows:
-        """Of a size class."""
+        """Count the flows of a size class."""
         return cls(found.flows, found.unfinished)
 
     def __add__(self, other: Flows) -> Flows:
@@ -31,7 +31,7 @@ class Flows:
 
     @property
     def text(self) -> str:
-        """In a cell of a table: how many had not finished, of how many."""
+        """The text in a cell of a table: how many had not finished, of how many."""
         return f"{self.unfinished:,} of {self.flows:,}" if self.unfinished else "0"
 
 
@@ -40,14 +40,14 @@ NO_FLOWS = Flows(0, 0)
 
 @dataclass(frozen=True)
 class Beside:
-    """What the metrics of a run do not say.
+    """Facts that the metrics of a run do not show.
 
     Attributes:
-        behind: the flows that each metric is of.
+        behind: the flows of each metric.
         every: all flows of the run.
         overloaded: whether the worst cut was offered more than it can carry for long.
-        deadlock: whether queues paused each other for ever.
-        warnings: what may not be what was meant.
+        deadlock: whether queues paused each other indefinitely.
+        warnings: settings that may be unintended.
     """
 
     behind: tuple[Flows, ...]
@@ -58,7 +58,7 @@ class Beside:
 
     @classmethod
     def of(cls, summary: Summary, metrics: Sequence[Metric]) -> Beside:
-        """Of a run."""
+        """Take the facts from a run."""
         return cls(
             behind=tuple(Flows.of(summary.of(one.size_class, one.entry)) for one in metrics),
             every=Flows.of(summary.of()),

@@ -1,4 +1,4 @@
-"""A study conducted: its runs made, in rounds where seeds are added, and what they came to."""
+"""Conduct a study: make its runs, in rounds if seeds are added, and collect their results."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Repeat:
 
     Attributes:
         seed: its seed.
-        key: under which it is stored.
-        values: of the metrics; None if it failed or was left.
+        key: the key under which it is stored.
+        values: the values of the metrics; None if it failed or was left.
         error: why it failed.
-        beside: what the values do not say; None where there are none.
+        beside: facts that the values do not show; None without values.
     """
 
     seed: int
@@ -42,7 +42,7 @@ class Repeat:
 
     @classmethod
     def ended(cls, seed: int, key: str, measured: Measured, metrics: Sequence[Metric]) -> Repeat:
-        """A run that ended, of what was measured."""
+        """A run that ended, from its measurements."""
         values = tuple(one.value(measured) for one in metrics)
         return cls(seed, key, values, beside=Beside.of(measured.summary, metrics))
 
@@ -54,12 +54,12 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Conducted:
-    """A study and what its runs came to.
+    """A study and the results of its runs.
 
     Attributes:
-        study: what was run.
-        repeats: of each cell, in the order of the cells.
-        made: how many runs were made now; the others were stored.
+        study: the study.
+        repeats: the repeats of each cell, in the order of the cells.
+        made: the number of runs made now; the others were stored.
         of_other_engines: runs of its points that a store has by other versions of the engine; none of `repeats`.
         outdated: places of the study in the store that it no longer has; see `spinewise.sweeps.outdated`.
     """
@@ -78,7 +78,7 @@ class Conducted:
     def rows(self) -> list[dict[str, Plain]]:
         """A record by point and metric: the point's labels, metric, mean, half its 95 % interval, seeds.
 
-        Beside them stand the flows that the metric is of, of all seeds, how many of them had not finished, and whether
+        Each also has the number of flows of the metric, over all seeds, how many of them had not finished, and whether
         the point was overloaded.
         """
         return [self.row(number, k) for number in range(len(self.study.cells)) for k in range(len(self.study.metrics))]
@@ -102,11 +102,11 @@ class Conducted:
         return stats.t_interval(values(self.repeats[cell], metric))
 
     def beside(self, cell: int) -> list[Beside]:
-        """What the values of a cell do not say, by run that ended."""
+        """Facts that the values of a cell do not show, by run that ended."""
         return [one.beside for one in self.repeats[cell] if one.beside is not None]
 
     def behind(self, cell: int, metric: int) -> Flows:
-        """The flows that a metric of a cell is of, over its runs."""
+        """The flows of a metric of a cell, over its runs."""
         return sum((one.behind[metric] for one in self.beside(cell)), NO_FLOWS)
 
     def every_flow(self) -> Flows:
@@ -118,7 +118,7 @@ class Conducted:
         return any(one.overloaded for one in self.beside(cell))
 
     def known(self, cell: int) -> bool | None:
-        """Whether the first metric of a cell is known as well as was asked for; None if nothing was."""
+        """Whether the first metric of a cell is known as precisely as requested; None if nothing was requested."""
         stop = self.study.stop
         return None if stop is None else stop.met(values(self.repeats[cell], 0))
 
@@ -131,24 +131,24 @@ class Conducted:
 
     @property
     def left(self) -> int:
-        """How many runs had no time."""
+        """The number of runs for which there was no time."""
         return sum(one.left for ones in self.repeats for one in ones)
 
 
 def values(repeats: list[Repeat], metric: int) -> list[float]:
-    """A metric over repeats; NaN of one that failed or was left."""
+    """A metric over repeats; NaN for one that failed or was left."""
     return [math.nan if one.values is None else one.values[metric] for one in repeats]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a study will come to, before it starts.
+    """The size of a study, before it starts.
 
     Attributes:
-        points: of the grid.
+        points: the points of the grid.
         runs: all of them; where seeds are added as they are needed, the least.
         stored: those that need not be made.
-        seconds: of the others, one after the other; None if nobody can tell.
+        seconds: the duration of the others, one after the other; None if unknown.
     """
 
     points: int
@@ -158,7 +158,7 @@ class Estimate:
 
 
 def estimate(study: Study, ledger: Ledger, *, retry_failed: bool = False) -> Estimate:
-    """How many runs there are, and how long they will take: by stored repeats, else by the first moments of a few.
+    """Estimate the number of runs and their duration: by stored repeats, else by the first moments of a few.
 
     Runs that have failed are not made again unless with `retry_failed`.
     """
@@ -169,14 +169,14 @@ def estimate(study: Study, ledger: Ledger, *, retry_failed: bool = False) -> Est
     try:
         mean = sampled_seconds(list({task.cell: task.spec for task in lacking if task.cell not in took}.values()))
     except SchemeError:
-        # One of the few fails at once: the sweep will say so, and make the others.
+        # One of the few fails at once: the sweep will report it, and make the others.
         return Estimate(len(study.cells), len(tasks), len(tasks) - len(lacking), None)
     seconds = sum(took.get(task.cell, mean) for task in lacking)
     return Estimate(len(study.cells), len(tasks), len(tasks) - len(lacking), seconds)
 
 
 def first_tasks(study: Study) -> list[Task]:
-    """The runs of the seeds to begin with."""
+    """The runs of the initial seeds."""
     return [study.task(cell, number) for cell in study.cells for number in range(len(study.seeds))]
 
 
@@ -185,11 +185,11 @@ class Conductor:
     """Makes the runs of a study, round by round.
 
     Attributes:
-        study, ledger, engine, monitor: what to run, where it is kept, what makes it, who is told.
+        study, ledger, engine, monitor: the study, its store, what makes the runs, what shows progress.
         retry_failed: whether runs that failed before are made again.
         deadline: no run starts that would end after it; see `sweep`.
-        known: what became of the runs that ended, by key, so that each is read once.
-        made: how many runs were made.
+        known: the results of the runs that ended, by key, so that each is read once.
+        made: the number of runs made.
     """
 
     study: Study
@@ -202,8 +202,8 @@ class Conductor:
     made: int = 0
 
     def conduct(self) -> Conducted:
-        """Make every run that is lacking, and add seeds until there are enough."""
-        # A sweep that is stopped has said so too.
+        """Make every missing run, and add seeds until there are enough."""
+        # A sweep that is stopped has also reported that.
         self.note_outdated({task.key for task in first_tasks(self.study)})
         counts = [len(self.study.seeds)] * len(self.study.cells)
         everything = self.round([(cell, number) for cell, count in enumerate(counts) for number in range(count)], {})
@@ -219,12 +219,12 @@ class Conductor:
         return Conducted(self.study, repeats, self.made, outdated=gone)
 
     def note_outdated(self, keys: set[str]) -> int:
-        """Have the store know which places the study no longer has; how many these are. `keys` are of all its runs."""
+        """Record in the store the places that the study no longer has; return their number. `keys` has all its runs."""
         cells = {cell_hash(cell.spec) for cell in self.study.cells}
         return outdated.note(self.ledger, self.study.name, keys, cells)
 
     def more(self, everything: dict[tuple[int, int], Repeat]) -> list[tuple[int, int]]:
-        """The repeats that are called for by what the first metric has been so far."""
+        """The further repeats required by the values of the first metric so far."""
         stop = self.study.stop
         if stop is None:
             return []
@@ -238,7 +238,7 @@ class Conductor:
     def round(
         self, wanted: list[tuple[int, int]], before: dict[tuple[int, int], Repeat]
     ) -> dict[tuple[int, int], Repeat]:
-        """Make some repeats; those before and these."""
+        """Make some repeats, and return those before and these."""
         tasks = [self.study.task(self.study.cells[cell], number) for cell, number in wanted]
         swept = sweep(
             tasks,
@@ -253,7 +253,7 @@ class Conductor:
         return before | {place: self.repeat(task, swept, left) for place, task in zip(wanted, tasks, strict=True)}
 
     def repeat(self, task: Task, swept: Swept, left: frozenset[str]) -> Repeat:
-        """What became of a run; `left` are those that had no time."""
+        """The outcome of a run; `left` are those for which there was no time."""
         seed, key = int(task.spec["seed"]), task.key
         if failure := swept.failure(task):
             return Repeat(seed, key, error=failure.text)
@@ -265,7 +265,7 @@ class Conductor:
 
 
 def count_of(everything: dict[tuple[int, int], Repeat], cell: int) -> int:
-    """How many repeats of a cell there are."""
+    """The number of repeats of a cell."""
     count = 0
     while (cell, count) in everything:
         count += 1

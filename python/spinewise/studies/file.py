@@ -1,10 +1,10 @@
-"""STUDY.toml: its tables and keys, and what they may be.
+"""STUDY.toml: its tables and keys, and their allowed values.
 
 ```toml
 [study]
 name = "timeouts"
 spec = "fabric.toml"            # or the spec itself, as a table [study.spec]
-seeds = 5                       # how many, counted up from the spec's seed, or which ones
+seeds = 5                       # a number, counted up from the spec's seed, or a list
 metrics = ["fct_s.p99 of web", "drops"]
 
 [grid]                          # all combinations
@@ -13,10 +13,10 @@ loads = [0.3, 0.6]
 "transport.min_rto_us" = [200, 1000]
 faults = [{ name = "none" }, { name = "slow", fault = [{ kind = "rate", … }] }]
 
-[first]                         # what comes first
+[first]                         # the points that come first
 schemes = ["ecmp"]
 
-[stop]                          # seeds until the first metric is known well enough
+[stop]                          # add seeds until the first metric is precise enough
 until_ci = "2%"
 max_seeds = 50
 
@@ -60,19 +60,19 @@ DEFAULT_SEEDS = 3
 
 @dataclass(frozen=True)
 class Written:
-    """What a study file says.
+    """The contents of a study file.
 
     Attributes:
-        name: of the study.
+        name: the name of the study.
         spec: as written, without what the grid changes.
-        axes: what is varied.
-        seeds: how many, or which ones; None if it does not say.
-        metrics: what is asked, as written.
+        axes: the axes.
+        seeds: the number of seeds, or a list; None if it has neither.
+        metrics: the metrics, as written.
         first: labels of points whose runs come first, by name of the axis.
-        stop: when there are seeds enough; None for as many as `seeds` says.
+        stop: the rule for adding seeds; None for as many as in `seeds`.
         flows: whether tables of flows are kept.
-        file: where it was read.
-        spec_file: where its spec was read; None if the study holds it.
+        file: the file it was read from.
+        spec_file: the file of its spec; None if the study holds it.
     """
 
     name: str
@@ -93,12 +93,12 @@ def read(
     until_ci: float | str | None = None,
     own: Sequence[type[Scheme]] = (),
 ) -> Written:
-    """A study from its file.
+    """Read a study from its file.
 
     Args:
-        path: of the file.
-        overrides: of its spec, as ``--set`` takes them.
-        until_ci: goes before that of [stop].
+        path: the path of the file.
+        overrides: overrides of its spec, as in ``--set``.
+        until_ci: overrides that of [stop].
         own: schemes written in Python that its grid may name; those it does not name come last.
 
     Raises:
@@ -127,7 +127,7 @@ def written(
     until_ci: float | str | None,
     own: Sequence[type[Scheme]],
 ) -> Written:
-    """What the tables of a study say."""
+    """Read the tables of a study."""
     for name in content:
         if name not in KEYS:
             hint = nearest(name, KEYS) or "keys of the simulated spec belong in its own file, or in [study.spec]"
@@ -153,7 +153,7 @@ def written(
 
 
 def table(content: Mapping[str, object], name: str) -> dict[str, object]:
-    """One table of a study; only known keys, except those that name axes."""
+    """One table of a study, with only known keys, except for tables that name axes."""
     found = content.get(name, {})
     if not isinstance(found, dict):
         raise SpecError(name, shown(found), f"a table [{name}]")
@@ -177,13 +177,13 @@ def spec_of(given: object, folder: Path, overrides: Sequence[str]) -> Spec:
         made = load(folder / given, overrides)
     else:
         raise SpecError("study.spec", shown(given or "(nothing)"), "the name of a spec file, or a table [study.spec]")
-    # What `compare` does with it is said by the study.
+    # The study defines what `compare` does with it.
     made.pop("compare", None)
     return made
 
 
 def seeds_of(given: object) -> int | list[int] | None:
-    """How many seeds, or which ones."""
+    """The number of seeds, or a list of them."""
     many = as_whole(given)
     if given is None or (many is not None and 1 <= many <= MOST_SEEDS):
         return many
@@ -195,14 +195,14 @@ def seeds_of(given: object) -> int | list[int] | None:
 
 
 def metrics_of(given: object) -> list[object]:
-    """What is asked; the spec says later whether it is there."""
+    """The metrics; the spec is checked for them later."""
     if isinstance(given, list) and given:
         return given
     raise SpecError("study.metrics", shown(given), 'a list of metrics, such as ["fct_s.mean", "drops"]')
 
 
 def first_of(given: Mapping[str, object], axes: Sequence[Axis]) -> dict[str, list[object]]:
-    """What comes first, by name of the axis."""
+    """The points that come first, by name of the axis."""
     known = {axis.name: [point.label for point in axis.points] for axis in axes}
     keys = {next((many for many, one in NAMES.items() if one == name), name): name for name in known}
     found: dict[str, list[object]] = {}
@@ -217,7 +217,7 @@ def first_of(given: Mapping[str, object], axes: Sequence[Axis]) -> dict[str, lis
 
 
 def stop_of(given: Mapping[str, object], seeds: object, until_ci: float | str | None) -> Stop | None:
-    """When there are seeds enough."""
+    """The rule that ends the adding of seeds."""
     if until_ci is None and "until_ci" not in given:
         if given:
             raise SpecError("stop.until_ci", "(nothing)", SHARE, "the other keys of [stop] do nothing without it")

@@ -1,7 +1,7 @@
-"""What is asked of a run: ``fct_s.p99``, ``slowdown.mean of short``, ``fct_s.p99 of web``, ``fct_s.p99 of web/short``.
+"""The metrics of a run: ``fct_s.p99``, ``slowdown.mean of short``, ``fct_s.p99 of web``, ``fct_s.p99 of web/short``.
 
-Of all traffic, of a size class, of a traffic entry, or of a size class of an entry. Times of rounds are of an entry:
-``round_s.mean of reduce``. A fact of the whole run (``drops``, ``timeouts``, ``hottest.max_use``) stands alone.
+They are of all traffic, of a size class, of a traffic entry, or of a size class of an entry. Times of rounds are of an
+entry: ``round_s.mean of reduce``. A fact of the whole run (``drops``, ``timeouts``, ``hottest.max_use``) has no such suffix.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Metric:
     """A number of a run.
 
     Attributes:
-        path: below a class of flows, or a fact.
+        path: the path below a class of flows, or a fact.
         entry: name of the traffic entry; None for all traffic.
         size_class: name of the size class.
     """
@@ -55,13 +55,13 @@ class Metric:
 
     @property
     def of(self) -> str:
-        """Whose it is, as it is written behind it: " of web/short", or nothing of all traffic."""
+        """The suffix for the flows of the metric: " of web/short", or empty for all traffic."""
         of = "/".join([*([self.entry] if self.entry else []), *([self.size_class] if self.size_class != ALL else [])])
         return f" of {of}" if of else ""
 
     @property
     def text(self) -> str:
-        """As it is written."""
+        """The metric as it is written."""
         return self.path + self.of
 
     @property
@@ -75,7 +75,7 @@ class Metric:
         return self.path.startswith("fct_s") or self.path in ROUNDS
 
     def value(self, measured: Measured) -> float:
-        """Of one run; NaN where there is none."""
+        """The value in one run; NaN if there is none."""
         if self.path in FACTS:
             return measured.summary.facts.get(self.path)
         if self.path in ROUNDS:
@@ -94,7 +94,7 @@ def quantile_of(path: str) -> None:
     """Refuse a percentile that no distribution has.
 
     Raises:
-        ValueError: it lies between two that are kept.
+        ValueError: it is between two that are kept.
     """
     name = path.partition(".")[2]
     if name not in ("", "mean"):
@@ -105,7 +105,7 @@ def metric(where: str, given: object, spec: Spec) -> Metric:
     """A metric from its text, which must be there in runs of a resolved spec.
 
     Raises:
-        SpecError: it is none, or speaks of an entry or a class that the spec has not.
+        SpecError: it is not a metric, or names an entry or a class that the spec does not have.
     """
     text = given if isinstance(given, str) else ""
     path, of, name = (part.strip() for part in text.partition(" of "))

@@ -1,4 +1,4 @@
-"""What a study says in the end: a table by point of the grid, what failed, what is left; and the same as a record."""
+"""The final report of a study: a table by point of the grid, what failed, what is left; and the same as a record."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from spinewise.studies.metrics import Metric
 from spinewise.sweeps.task import Plain
 
 FEW = 10
-"""At most this many failed runs are named."""
+"""The most failed runs that are named."""
 
 
 class MetricRecord(TypedDict):
@@ -53,7 +53,7 @@ class CellRecord(TypedDict):
 
 
 class StudyRecord(TypedDict):
-    """A study, as ``--json`` prints it."""
+    """A study in the form of ``--json``."""
 
     study: str
     axes: list[str]
@@ -66,7 +66,7 @@ class StudyRecord(TypedDict):
 
 
 def report(done: Conducted, store: str) -> RenderableType:
-    """All that is printed."""
+    """The printed report."""
     study = done.study
     left_open = unfinished_columns(done)
     heads = ["seeds", *(metric.text for metric in study.metrics), *(head for head, _ in left_open)]
@@ -83,7 +83,7 @@ def report(done: Conducted, store: str) -> RenderableType:
 
 
 def unfinished_columns(done: Conducted) -> list[tuple[str, int]]:
-    """Columns of flows that had not finished: a head, and the metric that leaves them out; of the same flows once."""
+    """Columns of flows that had not finished: a head, and the metric that omits them; one for the same flows."""
     found: dict[str, int] = {}
     for k, metric in enumerate(done.study.metrics):
         if metric.of_finished and any(done.behind(number, k).unfinished for number in range(len(done.study.cells))):
@@ -92,7 +92,7 @@ def unfinished_columns(done: Conducted) -> list[tuple[str, int]]:
 
 
 def labels(done: Conducted, number: int) -> list[str]:
-    """The labels of a point; where it is overloaded with the mark that `compare` gives a load."""
+    """The labels of a point; if it is overloaded, with the mark of `compare`."""
     label = done.study.cells[number].label
     if not done.overloaded(number):
         return [shown(value) for value in label.values()] or [""]
@@ -101,7 +101,7 @@ def labels(done: Conducted, number: int) -> list[str]:
 
 
 def marked_axis(axes: Iterable[str]) -> str | None:
-    """The axis whose labels are marked where a point is overloaded: loads, else the last, schemes only if alone."""
+    """The axis whose labels mark overloaded points: loads, else the last, schemes only if alone."""
     names = sorted(axes, key=lambda name: (name == NAMES[LOADS], name != NAMES[SCHEMES]))
     return names[-1] if names else None
 
@@ -118,7 +118,7 @@ def interval(metric: Metric, found: Interval) -> str:
 
 
 def lines(done: Conducted, store: str) -> list[str]:
-    """What stands below the table."""
+    """The lines below the table."""
     study, found = done.study, []
     if study.stop is not None and any(done.known(number) is False for number in range(len(study.cells))):
         bound, most = study.stop.bound, study.stop.most
@@ -146,7 +146,7 @@ def lines(done: Conducted, store: str) -> list[str]:
 
 
 def besides(done: Conducted) -> list[str]:
-    """What the metrics do not say, in the words of `compare`."""
+    """Facts that the metrics do not show, in the words of `compare`."""
     found = [OVERLOADED] if any(done.overloaded(number) for number in range(len(done.study.cells))) else []
     every = done.every_flow()
     if every.unfinished:
@@ -155,7 +155,7 @@ def besides(done: Conducted) -> list[str]:
 
 
 def warnings(done: Conducted) -> list[str]:
-    """Deadlocks, and what may not be what was meant."""
+    """Deadlocks, and warnings about settings that may be unintended."""
     cells = range(len(done.study.cells))
     locked = [done.study.cells[number].title for number in cells if any(one.deadlock for one in done.beside(number))]
     found = [f"DEADLOCK: pauses waited for each other under {title}." for title in locked[:FEW]]
@@ -207,7 +207,7 @@ def record(done: Conducted) -> StudyRecord:
 
 
 def announced(found: Estimate, jobs: int, clock: str | None) -> str:
-    """What a study will come to, in a line; `clock` is None where nobody can tell."""
+    """The size of a study, in a line; `clock` is None if unknown."""
     new = found.runs - found.stored
     stored = f", {found.stored} of them stored" if found.stored else ""
     takes = (

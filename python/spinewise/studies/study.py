@@ -1,4 +1,4 @@
-"""A study: the points of its grid, resolved and checked, and the runs that they come to."""
+"""A study: the points of its grid, resolved and checked, and their runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from spinewise.sweeps.task import Plain, Task
 
 MOST_POINTS = 100_000
 AHEAD = 1_000_000
-"""Priority of what comes first, above that of any seed."""
+"""The priority of runs that come first, above that of any seed."""
 SET_BY = {"scheme": "grid.schemes", "fault": "grid.faults"}
 """Tables of the simulated spec that an axis replaces."""
 
@@ -29,8 +29,8 @@ class Cell:
     """A point of the grid.
 
     Attributes:
-        label: by name of the axis.
-        spec: resolved, with the first seed.
+        label: the labels by name of the axis.
+        spec: the resolved spec, with the first seed.
         first: whether its runs come before those of others.
     """
 
@@ -40,22 +40,22 @@ class Cell:
 
     @property
     def title(self) -> str:
-        """In a line."""
+        """The point in a line."""
         return ", ".join(f"{name} {value}" for name, value in self.label.items()) or "the spec as it is"
 
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be run.
+    """The runs of a study.
 
     Attributes:
-        name: of the study.
+        name: the name of the study.
         axes: their names, in order.
         cells: points of the grid that can be run.
         skipped: points whose scheme cannot serve their fabric, and why.
-        seeds: which ones, or the first of those counted up.
-        metrics: what is asked of each run.
-        stop: when there are seeds enough; None for `seeds` alone.
+        seeds: the seeds, or the first of those counted up.
+        metrics: the metrics of each run.
+        stop: the rule for adding seeds; None for `seeds` alone.
         flows: whether tables of flows are kept.
     """
 
@@ -71,7 +71,7 @@ class Study:
 
     @classmethod
     def of(cls, written: Written) -> Study:
-        """From its file, every point resolved and checked before the first run starts.
+        """Build from a file, with every point resolved and checked before the first run starts.
 
         Raises:
             SpecError: a point is refused for another reason than that its scheme cannot serve its fabric, or all are.
@@ -107,7 +107,7 @@ class Study:
         return cls(written.name, names, cells, skipped, seeds, metrics, written.stop, written.flows)
 
     def seed(self, number: int) -> int:
-        """Seed `number` of each cell, from 0; beyond those given they are counted up."""
+        """Seed `number` of each cell, from 0; beyond the given ones they count up."""
         return self.seeds[number] if number < len(self.seeds) else self.seeds[0] + number
 
     def task(self, cell: Cell, number: int) -> Task:
@@ -124,7 +124,7 @@ class Study:
 
 
 def blamed(error: SpecError, written: Written) -> SpecError:
-    """The error with the file to mend: that of the spec, unless the study itself says what was refused."""
+    """The error with the file to fix: that of the spec, unless the study itself sets the refused value."""
     axis = SET_BY.get(error.key.partition(".")[0].partition("[")[0], "")
     if re.fullmatch(r"traffic\[\d+\]\.load", error.key):
         axis = "grid.loads"
@@ -137,7 +137,7 @@ def blamed(error: SpecError, written: Written) -> SpecError:
 
 
 def seeds_of(written: Written) -> list[int]:
-    """The seeds to begin with."""
+    """The initial seeds."""
     if isinstance(written.seeds, list):
         return written.seeds
     first = written.spec.get("seed", 1)

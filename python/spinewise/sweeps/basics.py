@@ -1,6 +1,6 @@
-"""What every stored run has, whatever it was made for: completion times, what happened, and the use of its links.
+"""The measurements of every stored run, whatever its purpose: completion times, events, and the use of its links.
 
-These are numbers by name, so that a store can be asked about all of its runs without reading more of each.
+These are numbers by name, so that a store can be queried about all of its runs without reading more of each.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from spinewise.sweeps.measures import Measure
 
 @dataclass(frozen=True)
 class Times:
-    """Flows of one size class, of one traffic entry or of all traffic ("all"); times in seconds, NaN of no flows."""
+    """Flows of one size class, of one traffic entry or of all traffic ("all"); times in seconds, NaN without flows."""
 
     entry: str
     size_class: str
@@ -49,8 +49,8 @@ class Numbers:
     """A run in numbers.
 
     Attributes:
-        times: by traffic entry and size class; "all" of both is all traffic.
-        facts: what happened besides, by the names of `measures.facts.Facts.flat`.
+        times: by traffic entry and size class; "all" for both is all traffic.
+        facts: other events, by the names of `measures.facts.Facts.flat`.
         loads: offered load by definition, as fractions of capacity.
         overloaded: whether the worst cut was offered more than it can carry for long.
         collectives: rounds of the traffic entries that have some.
@@ -65,7 +65,7 @@ class Numbers:
 
 @dataclass(frozen=True)
 class LinkUse:
-    """A link between two switches over the whole run; None where `metrics.facts` was off, or there is no queue."""
+    """A link between two switches over the whole run; None if `metrics.facts` was off, or there is no queue."""
 
     name: str
     use: float
@@ -88,7 +88,7 @@ def numbers(_spec: Spec, result: Result) -> Numbers:
 
 
 def times(summary: Summary) -> Iterator[Times]:
-    """By traffic entry and size class, all traffic first."""
+    """The completion times by traffic entry and size class, all traffic first."""
     yield from (row(ALL, found) for found in summary.classes)
     for entry in summary.asked:
         yield from (row(entry.name, found) for found in entry.classes)

@@ -1,6 +1,6 @@
 """Work as bytes for a process that may lack some of its code.
 
-Workers have Spinewise, and import it. What an own folder of papers or a script defines is sent along.
+Workers have Spinewise, and import it. The code of a user's folder of papers or a script is sent along.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ PACKAGE = "spinewise"
 
 
 def carried(work: Work) -> bytes:
-    """A piece of work, with the code of what measures it unless that is part of Spinewise."""
+    """A piece of work, with the code of its measures unless that is part of Spinewise."""
     pickle = import_module("ray.cloudpickle")
     for measure in work.measures:
         for function in functions(measure.function):
             package = function.__module__.partition(".")[0]
-            # What is said of a package holds for all of its modules; that of a script is sent along anyway.
+            # A statement about a package holds for all of its modules; a script is sent along anyway.
             if package in sys.modules and package not in (PACKAGE, "__main__"):
                 pickle.register_pickle_by_value(sys.modules[package])
     return cast(bytes, pickle.dumps(work))
@@ -35,7 +35,7 @@ def unpacked(content: bytes) -> Work:
 
 
 def functions(value: object) -> Iterator[FunctionType]:
-    """The functions that a measure consists of."""
+    """The functions in a measure."""
     if isinstance(value, partial):
         for part in (value.func, *value.args, *value.keywords.values()):
             yield from functions(part)

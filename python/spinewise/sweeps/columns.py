@@ -1,6 +1,6 @@
 """The views of a store: their columns, each with its type, unit and meaning. docs/store.md is made from this.
 
-Names end in the unit of their values where they have one: ``fct_p99_s``, ``longest_queue_bytes``.
+Names end in the unit of their values if they have one: ``fct_p99_s``, ``longest_queue_bytes``.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Column:
     """A column of a view.
 
     Attributes:
-        name: as in a query.
-        type: of its values; any may be null.
-        unit: of its values; empty where they have none.
-        meaning: what it tells.
+        name: the name in a query.
+        type: the type of its values; any may be null.
+        unit: the unit of its values; empty if they have none.
+        meaning: its meaning.
     """
 
     name: str
@@ -45,10 +45,10 @@ class View:
     """A table that a query can name.
 
     Attributes:
-        name: as in a query.
-        rows: what it has a row for.
+        name: the name in a query.
+        rows: the things that have a row.
         columns: in their order.
-        note: what else is to be known of it.
+        note: further notes.
     """
 
     name: str
@@ -79,7 +79,7 @@ def schema(columns: Iterable[Column]) -> pa.Schema:
 
 
 def unit_of(name: str) -> str:
-    """The unit that a name ends in."""
+    """The unit at the end of a name."""
     for ending, unit in (("_gbyte_per_s", "10⁹ bytes/s"), ("_s", "s"), ("_bytes", "bytes"), ("_bps", "bits/s")):
         if name.endswith(ending):
             return unit
@@ -114,9 +114,9 @@ OF_RUN = (
     text("cell", "equal for runs whose specs differ in nothing but name and seed"),
     text("engine", "SHA-256 over the sources of the engine that made it"),
 )
-"""Stand first in every view whose rows belong to a run and were measured."""
+"""The first columns of every view whose rows belong to a run that was measured."""
 OF_LINK = tuple(one for one in OF_RUN if one is not NAME)
-"""The same where names are those of links."""
+"""The same columns if names are those of links."""
 
 HEADLINE = (
     text("status", "done or failed"),
@@ -275,7 +275,7 @@ def flow_columns() -> tuple[Column, ...]:
 
 
 def empty_flows() -> pa.Table:
-    """The view flows of a store that keeps none."""
+    """The view `flows` of a store that keeps none."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     table = tables.table({}, core.columns()["flows"])

@@ -1,8 +1,8 @@
-"""The contract of what makes runs: plain data goes in, plain data comes out.
+"""The interface of engines: plain data goes in, plain data comes out.
 
-An engine gets pieces of `Work` one by one, as it has room for them, and gives back what became of each, in any order.
-Everything that crosses is picklable: a worker may be a thread, another process or another machine. The worker measures;
-whoever called the engine writes to the store.
+An engine gets pieces of `Work` one by one, when it has room for them, and returns the outcome of each, in any order.
+Everything exchanged is picklable: a worker may be a thread, another process or another machine. The worker measures;
+the caller of the engine writes to the store.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Work:
     """One run to make.
 
     Attributes:
-        number: tells it apart from others.
-        spec: resolved.
-        measures: what to read off it.
+        number: its identity.
+        spec: the resolved spec.
+        measures: the measures to take.
         flows: whether its table of flows is wanted.
-        folders: where to write its whole results; on a place that the worker shares with whoever asked.
+        folders: where to write its whole results; in a place that the worker shares with the caller.
     """
 
     number: int
@@ -48,14 +48,14 @@ class Work:
 
 @dataclass(frozen=True)
 class Headline:
-    """What is stored of every run that ended.
+    """The stored facts of every run that ended.
 
     Attributes:
-        version: of the engine that made it.
+        version: the version of the engine that made it.
         outcome_hash: the engine's hash of everything that happened.
         traffic_hash: the engine's hash of the offered traffic.
         wall_seconds: how long the run took, without the measuring.
-        packet_hops: how many packets crossed how many links.
+        packet_hops: the packets times the links they crossed.
     """
 
     version: str
@@ -67,12 +67,12 @@ class Headline:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run, or a measurement of one, is not there.
+    """The reason why a run, or a measurement of one, is missing.
 
     Attributes:
         text: the error on a line.
         trace: the traceback.
-        exception: the error itself, where it could be brought back; a store does not keep it.
+        exception: the error itself, if it could be transferred; a store does not keep it.
     """
 
     text: str
@@ -80,7 +80,7 @@ class Failure:
     exception: Exception | None = field(default=None, compare=False)
 
     def __reduce__(self) -> tuple[type[Failure], tuple[str, str, Exception | None]]:
-        """As pickle needs it: without the error itself, if that cannot cross to another process and back."""
+        """Support pickle: without the error itself, if that cannot cross to another process and back."""
         try:
             pickle.loads(pickle.dumps(self.exception))
         except Exception:
@@ -89,7 +89,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: Exception) -> Failure:
-        """From what a run or a measurement raised."""
+        """Build from the error of a run or a measurement."""
         name = type(error).__name__
         text = " ".join(str(error).split())
         return cls(f"{name}: {text}" if text else name, "".join(traceback.format_exception(error)), error)
@@ -97,14 +97,14 @@ class Failure:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a piece of work.
+    """The outcome of a piece of work.
 
     Attributes:
-        number: that of the work.
-        headline: of a run that ended; None if it failed.
+        number: the number of the work.
+        headline: the headline of a run that ended; None if it failed.
         measured: a packed value for each measure that could be taken, by `Measure.id`.
         flows: the table of flows as a Parquet file, if it was wanted.
-        failure: why the run failed; beside a headline, why its results could not be written.
+        failure: why the run failed; with a headline, why its results could not be written.
         unmeasured: why measures could not be taken, by `Measure.id`.
     """
 
@@ -117,25 +117,25 @@ class Done:
 
     @property
     def first_failure(self) -> Failure | None:
-        """What failed first; None if nothing did."""
+        """The first failure; None if nothing failed."""
         return self.failure or next(iter(self.unmeasured.values()), None)
 
 
 class EngineGone(Exception):  # noqa: N818 - what makes runs is gone; this says so
-    """What makes runs is there no more: no run under way will end, and none can begin."""
+    """The engine of the runs is lost: no run in progress will end, and none can begin."""
 
 
 class Engine(Protocol):
     """Makes runs."""
 
     def run(self, work: Iterator[Work], monitor: Monitor) -> Generator[Done]:
-        """What became of each piece of work, as it ends.
+        """Yield the outcome of each piece of work, as it ends.
 
         The next piece is taken only when there is room to start it. When the iterator is closed before its end, runs
-        under way are stopped.
+        in progress are stopped.
 
         Raises:
-            EngineGone: what makes runs is lost.
+            EngineGone: the engine of the runs is lost.
         """
 
 
@@ -157,7 +157,7 @@ def perform(work: Work, progress: ProgressHook | None = None) -> Done:
 
 
 def attempted(action: Callable[[], T]) -> T | Failure:
-    """What an action gives, or what it raised, unless that is a cancellation."""
+    """The result of an action, or the error it raised, unless that is a cancellation."""
     try:
         return action()
     except Cancelled:
@@ -167,7 +167,7 @@ def attempted(action: Callable[[], T]) -> T | Failure:
 
 
 def written(result: Result, work: Work) -> bytes | None:
-    """Write the whole results where they are wanted; the table of flows, if it is wanted."""
+    """Write the whole results to the wanted folders; return the table of flows, if it is wanted."""
     for folder in work.folders:
         folder.mkdir(parents=True)
         result.write_files(folder)
@@ -175,7 +175,7 @@ def written(result: Result, work: Work) -> bytes | None:
 
 
 def headline_of(result: Result) -> Headline:
-    """What is stored of every run."""
+    """The stored facts of every run."""
     report = result.report
     return Headline(
         version=str(report["version"]),

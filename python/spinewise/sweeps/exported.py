@@ -1,9 +1,9 @@
 """Views of a store as Parquet files, so that a query reads each run from the ledger once.
 
-Runs are exported a thousand rows of the ledger at a time, each view into a file whose name says what it was made from:
+Runs are exported a thousand rows of the ledger at a time, each view into a file whose name identifies its sources:
 the numbers of the rows, the instants at which they were stored, the columns of the view, the code that reads it, and
-the engine whose defaults variants are told by. A run that is stored again gets another row and another instant. So a
-file is right for ever, and it is not looked for once something has changed.
+the engine whose defaults variants are named by. A run that is stored again gets another row and another instant. So a
+file stays valid indefinitely, and it is no longer looked up once something has changed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FOLDER = "views"
 ROWS = 1000
 """Rows of the ledger in a file."""
 READERS = ("views.py", "variant.py", "basics.py", "columns.py", "../specs/variants.py")
-"""The code that makes the rows of a view, beside this module."""
+"""The code that makes the rows of a view, besides this module."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Chunk:
     """Some runs.
 
     Attributes:
-        number: which thousand of rows.
+        number: the number of the thousand rows.
         mark: changes with every run of it that is stored.
     """
 
@@ -51,11 +51,11 @@ class Chunk:
     mark: str
 
     def file(self, folder: Path, view: str) -> Path:
-        """Where a view of it lies."""
+        """The file of a view of it."""
         return folder / FOLDER / f"{view}-{self.number:06d}-{self.mark}.parquet"
 
     def views(self, ledger: Ledger) -> Views:
-        """Reads it from the ledger."""
+        """The views of this chunk, read from the ledger."""
         return Views(ledger, self.number * ROWS, (self.number + 1) * ROWS - 1)
 
 
@@ -65,8 +65,8 @@ class Export:
 
     Attributes:
         files: Parquet files with rows of it.
-        tables: rows of it that could not be written, or are not wanted.
-        notes: what of the ledger could not be read.
+        tables: rows of it that could not be written, or should not be.
+        notes: the parts of the ledger that could not be read.
     """
 
     files: list[str] = field(default_factory=list)
@@ -75,12 +75,12 @@ class Export:
 
 
 def export(ledger: Ledger, view: str, without: frozenset[str] = frozenset()) -> Export:
-    """A view of all runs; what is in no file yet is read from the ledger, and written if the store can be.
+    """A view of all runs; rows without a file are read from the ledger, and written if the store is writable.
 
     Args:
-        ledger: of the store.
+        ledger: the ledger of the store.
         view: its name.
-        without: files that count as not there.
+        without: files that count as missing.
     """
     found = Export()
     for chunk in chunks(ledger):
@@ -89,7 +89,7 @@ def export(ledger: Ledger, view: str, without: frozenset[str] = frozenset()) -> 
 
 
 def export_whole(ledger: Ledger) -> None:
-    """Write what the next query will look for, except the last rows, which are few and about to change."""
+    """Write what the next query will need, except the last rows, which are few and about to change."""
     for chunk in [*chunks(ledger)][:-1]:
         for view in VIEWS:
             add(Export(), chunk, ledger, view)
@@ -104,7 +104,7 @@ def add(export: Export, chunk: Chunk, ledger: Ledger, view: str, without: frozen
     views = chunk.views(ledger)
     table = views.table(view)
     export.notes += views.notes
-    # What is damaged is told each time.
+    # Damage is reported each time.
     if file is not None and not views.notes and written(table, file, chunk):
         export.files.append(str(file))
     else:
@@ -112,12 +112,12 @@ def add(export: Export, chunk: Chunk, ledger: Ledger, view: str, without: frozen
 
 
 def files(ledger: Ledger) -> list[str]:
-    """All files of views, those of earlier states included."""
+    """All files of views, including those of earlier states."""
     return sorted(map(str, ((ledger.folder or Path()) / FOLDER).glob("*.parquet")))
 
 
 def removed(damaged: Iterable[str]) -> frozenset[str]:
-    """Remove damaged files; those that may not be are returned."""
+    """Remove damaged files, and return those that could not be removed."""
     left = set()
     for file in damaged:
         try:
@@ -138,13 +138,13 @@ def chunks(ledger: Ledger) -> Iterator[Chunk]:
 
 @cache
 def code_digest(files: tuple[str, ...]) -> str:
-    """SHA-256 (hex) over sources, by their places beside this module."""
+    """SHA-256 (hex) over sources, by their places relative to this module."""
     texts = [(Path(__file__).parent / file).read_bytes() for file in files]
     return hashlib.sha256(repr(texts).encode()).hexdigest()
 
 
 def written(table: pa.Table, file: Path, chunk: Chunk) -> bool:
-    """Write a file, whole or not at all, in the place of those of earlier states; False if that cannot be done."""
+    """Write a file, whole or not at all, in place of those of earlier states; return False if that is impossible."""
     try:
         file.parent.mkdir(exist_ok=True)
         with hidden.hidden_file(file) as (target, _):

@@ -1,4 +1,4 @@
-"""Tables of flows as the store keeps them: Parquet files that say how many flows their run had."""
+"""Tables of flows in the store: Parquet files that record how many flows their run had."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinewise.runs.result import Result
 
 PARQUET = b"PAR1"
 FLOWS_OF_RUN = "flows_of_run"
-"""In the metadata of a table: how many flows the run had. Of very many there are no rows."""
+"""The metadata key of a table for the number of the run's flows, which may be more than its rows."""
 
 
 def parquet(result: Result) -> bytes:
@@ -22,7 +22,7 @@ def parquet(result: Result) -> bytes:
 
 
 def is_whole(file: Path) -> bool:
-    """Whether a file begins and ends as a Parquet file does."""
+    """Whether a file begins and ends like a Parquet file."""
     try:
         with file.open("rb") as stream:
             head = stream.read(len(PARQUET))
@@ -33,7 +33,7 @@ def is_whole(file: Path) -> bool:
 
 
 def has_flows(file: Path) -> bool:
-    """Whether a table of flows is there and has those of its run."""
+    """Whether a table of flows exists and has those of its run."""
     from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import
 
     if not is_whole(file):

@@ -1,4 +1,4 @@
-"""How long runs will take, learnt from those that ended."""
+"""Forecast how long runs will take, from those that ended."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from spinewise.sweeps.store import Ledger
 
 
 class Forecast:
-    """Seconds that runs take: as long as repeats of them, else as long as the mean of this sweep's.
+    """Forecast the duration of runs: that of their repeats, else the mean of this sweep's runs.
 
     Args:
-        cells: of each run that is to be made; see `spinewise.sweeps.task.cell_hash`.
-        ledger: what it tells of repeats that were made before.
+        cells: the cell of each run to make; see `spinewise.sweeps.task.cell_hash`.
+        ledger: the store, for repeats made earlier.
     """
 
     def __init__(self, cells: Sequence[str], ledger: Ledger) -> None:
@@ -25,12 +25,12 @@ class Forecast:
         self.begun: defaultdict[str, list[float]] = defaultdict(list)
 
     def begin(self, cell: str) -> None:
-        """A run begins."""
+        """Record that a run begins."""
         self.left[cell] -= 1
         self.begun[cell].append(time.monotonic())
 
     def learn(self, cell: str, seconds: float | None) -> None:
-        """A run that had begun has ended; one that failed tells no time."""
+        """Record that a run has ended; a failed one gives no time."""
         self.begun[cell].pop(0)
         if seconds is None:
             return
@@ -40,15 +40,15 @@ class Forecast:
         self.ended += 1
 
     def of(self, cell: str) -> float | None:
-        """How long a run will take; None while nothing is known."""
+        """The duration of a run; None while unknown."""
         if cell in self.known:
             return self.known[cell][0]
         return self.spent / self.ended if self.ended else None
 
     def to_go(self) -> float | None:
-        """Seconds until all runs have ended, at the pace so far; None while nothing is known.
+        """Seconds until all runs have ended, at the pace so far; None while unknown.
 
-        Runs under way are known by the time they have had: to count nothing of them made the pace seem that of one
+        Runs in progress count with their time so far: without it, the pace would seem that of one
         processor, and the rest longer than it is.
         """
         if not self.ended:

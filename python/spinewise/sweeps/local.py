@@ -17,7 +17,7 @@ class Local:
     """Several runs at once in this process.
 
     Attributes:
-        jobs: how many; one per core this process may use when None.
+        jobs: how many at once; one per core this process may use when None.
     """
 
     jobs: int | None = None

@@ -1,4 +1,4 @@
-"""What is read off a run, under a name, and which code reads it."""
+"""Measures: what is taken from a run, under a name, and the code that takes it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MeasureId = tuple[str, str]
 
 @dataclass(frozen=True)
 class Measure(Generic[T_co]):
-    """What is kept of a run, as one value.
+    """A value to keep of a run.
 
     Attributes:
-        name: what a store calls it; two measures of one name are told apart by their digests.
+        name: its name in a store; two measures of one name differ by their digests.
         kind: type of the value: a dataclass of plain values and NumPy arrays, or such a value itself.
         function: takes the resolved spec and the result. A function of a module, or a `functools.partial` of one, so
             that it can be sent to another process.
@@ -35,16 +35,16 @@ class Measure(Generic[T_co]):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 (hex) of the code behind it and of its arguments; see `spinewise.sweeps.sources`."""
+        """SHA-256 (hex) of its code and arguments; see `spinewise.sweeps.sources`."""
         return digest(self.function)
 
     @property
     def id(self) -> MeasureId:
-        """Name and digest: what a measurement is stored under, beside the key of its run."""
+        """Name and digest: the key of a measurement, with that of its run."""
         return self.name, self.digest
 
     def take(self, spec: Spec, result: Result) -> bytes:
-        """The value of one run, as a store keeps it."""
+        """The value for one run, in the form that a store keeps."""
         return pack(self.function(spec, result))
 
     def read(self, blob: bytes) -> T_co:

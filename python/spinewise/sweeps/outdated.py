@@ -1,7 +1,7 @@
-"""Places of a study that it no longer has: of an earlier spec, grid or engine, as a store keeps them.
+"""Places of a study that it no longer has, from an earlier spec, grid or engine, as a store keeps them.
 
-A study is known by its name. Who changes its spec or its grid and sweeps it again leaves places of before in the store.
-They stay, for their runs are as good as they were; that they are of another study of that name is noted.
+A study is identified by its name. If its spec or grid changes and it is swept again, old places remain in the store.
+They are kept, because their runs are still valid; they are marked as those of an earlier study of that name.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from spinewise.sweeps.tables import in_words
 
 
 def note(ledger: Ledger, study: str, keys: Collection[str], cells: Collection[str]) -> int:
-    """Note which places of a study are outdated, in the place of what was noted before; how many these are.
+    """Record which places of a study are outdated, replacing earlier records, and return their number.
 
     Args:
-        ledger: where it is stored.
+        ledger: the store.
         study: its name.
-        keys: of all runs that it has now.
-        cells: what its runs have in common with their repeats: further seeds of these are not outdated.
+        keys: the keys of all runs that it has now.
+        cells: the cells of its runs: further seeds of these are not outdated.
 
     Raises:
         SpecError: the store cannot be written.

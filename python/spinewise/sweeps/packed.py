@@ -1,6 +1,6 @@
 """Measurements as bytes: MessagePack of typed dataclasses, exact to the last bit.
 
-Floats keep all their bits, NaN and infinities included. NumPy arrays are stored as their bytes with their type and
+Floats keep all their bits, including NaN and infinities. NumPy arrays are stored as their bytes with their type and
 shape; NumPy numbers become Python's.
 """
 
@@ -23,16 +23,16 @@ def pack(value: object) -> bytes:
     """`value` as bytes: equal values of equal types give equal bytes.
 
     Raises:
-        TypeError: it holds something that is neither plain, nor a dataclass, nor of NumPy.
+        TypeError: it holds something that is neither plain, nor a dataclass, nor a NumPy value.
     """
     return encoder().encode(value)
 
 
 def unpack(blob: bytes, kind: type[T]) -> T:
-    """The value of type `kind` that `pack` made `blob` from.
+    """The value of type `kind` from which `pack` made `blob`.
 
     Raises:
-        ValueError: the bytes are damaged, or are no `kind`.
+        ValueError: the bytes are damaged, or are not a `kind`.
     """
     try:
         return cast(T, decoder(cast("Hashable", kind)).decode(blob))
@@ -42,7 +42,7 @@ def unpack(blob: bytes, kind: type[T]) -> T:
 
 @cache
 def encoder() -> msgspec.msgpack.Encoder:
-    """The one encoder."""
+    """The encoder, which is shared."""
     return msgspec.msgpack.Encoder(enc_hook=of_numpy)
 
 
@@ -53,7 +53,7 @@ def decoder(kind: Hashable) -> msgspec.msgpack.Decoder[object]:
 
 
 def of_numpy(value: object) -> object:
-    """What MessagePack does not know by itself."""
+    """Convert a value that MessagePack does not support itself."""
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise TypeError("an array of objects cannot be stored: numbers are needed")
@@ -62,7 +62,7 @@ def of_numpy(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, int | float | str):
-        # A subclass of a plain type, which MessagePack takes for something else.
+        # A subclass of a plain type, which MessagePack treats as something else.
         return next(plain(value) for plain in (int, float, str) if isinstance(value, plain))
     raise TypeError(f"{type(value).__name__} cannot be stored: a number, text, array, dataclass or list is needed")
 
@@ -76,7 +76,7 @@ def array(code: int, data: memoryview) -> np.ndarray[tuple[int, ...], np.dtype[n
 
 
 def checked(kind: object, value: object) -> object:
-    """A value whose type MessagePack does not know: an array, where one is declared."""
+    """Convert a value whose type MessagePack does not know: an array, if one is declared."""
     if getattr(kind, "__origin__", kind) is np.ndarray and isinstance(value, np.ndarray):
         return value
     raise TypeError(f"{kind} was expected, not {type(value).__name__}")

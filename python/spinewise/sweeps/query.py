@@ -1,7 +1,7 @@
-"""Asking a store by SQL: DuckDB over the views of `columns`.
+"""Query a store with SQL: DuckDB over the views of `columns`.
 
-A view is read when a query names it: what grows with the runs from Parquet files (see `exported`), which the flows lie
-in anyway; the rest from the ledger as an Arrow table in memory. Nothing is fetched from a network.
+A view is read when a query names it: views that grow with the runs from Parquet files (see `exported`), which hold the
+flows anyway; the rest from the ledger as an Arrow table in memory. Nothing is fetched from a network.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 SQL = "SQL"
 FLOWS_VIEW = "flows"
 OF_THE_QUERY = (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException)
-"""What DuckDB raises of a wrong query; what else it raises may come from damaged files."""
+"""The errors that DuckDB raises for a wrong query; its other errors may come from damaged files."""
 ASKING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
 PIVOT = re.compile(r"\s*(pivot|select|from|with)\b", re.IGNORECASE)
-"""How a query with PIVOT begins, which DuckDB takes for several statements unless it names the values."""
+"""The beginning of a query with PIVOT, which DuckDB treats as several statements unless it names the values."""
 CATALOG = re.compile(r"\b(show|describe|information_schema|duckdb_\w+)\b", re.IGNORECASE)
-"""What asks for the views there are, and names none."""
+"""Statements that list the views, and name none."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a store says.
+    """The answer of a store.
 
     Attributes:
         table: the rows.
-        notes: what of the store could not be read, and is not in them.
+        notes: the parts of the store that could not be read, and are not in the rows.
     """
 
     table: pa.Table
@@ -49,10 +49,10 @@ class Answer:
 
 
 def ask(store: str | Path, sql: str) -> Answer:
-    """What a store says to one statement that asks; see `spinewise.results.query`.
+    """Run one read-only statement on a store; see `spinewise.results.query`.
 
     Raises:
-        SpecError: there is no such store, or the query is wrong; it says which columns there are.
+        SpecError: there is no such store, or the query is wrong; the error lists the columns.
     """
     with reading(store) as ledger, ledger.as_it_is(), duckdb.connect(":memory:") as connection:
         connection.execute("SET python_enable_replacements = false")
@@ -64,11 +64,11 @@ def ask(store: str | Path, sql: str) -> Answer:
 
 @dataclass(frozen=True)
 class Asking:
-    """One query, while it is answered.
+    """One query and its evaluation.
 
     Attributes:
-        ledger: of the store.
-        connection: to DuckDB.
+        ledger: the ledger of the store.
+        connection: the connection to DuckDB.
         sql: the query.
     """
 
@@ -77,7 +77,7 @@ class Asking:
     sql: str
 
     def answer(self) -> Answer:
-        """The rows, and what is missing from them."""
+        """The rows, and notes on what is missing from them."""
         named = self.named()
         files = flows_files(self.ledger) if FLOWS_VIEW in named else []
         try:
@@ -85,14 +85,14 @@ class Asking:
         except duckdb.Error as error:
             if isinstance(error, OF_THE_QUERY) and not files:
                 raise self.refused(error, named) from None
-        # Damaged exports are made anew; damaged flows are left out. What has other columns is matched by their names.
+        # Damaged exports are rebuilt; damaged flows are left out. Files with other columns are matched by column names.
         without = exported.removed(broken(exported.files(self.ledger)))
         damaged = broken(files)
         left = [file for file in files if file not in damaged]
         try:
             found = self.attempt(named, left, without, by_name=True)
         except duckdb.IOException:
-            # Others who ask at the same time replace exports, and anyone may remove them: these are then not used.
+            # Other queries at the same time replace exports, and anyone may remove them: these are then not used.
             found = self.without_exports(named, left)
         except duckdb.Error as error:
             raise self.refused(error, named) from None
@@ -112,7 +112,7 @@ class Asking:
     def attempt(
         self, named: set[str], files: list[str], without: frozenset[str] | None = frozenset(), *, by_name: bool = False
     ) -> Answer:
-        """The answer from these files of flows, and `without` these exports, or any if it is None.
+        """Answer from these files of flows, and `without` these exports, or any if it is None.
 
         With `by_name`, by names of columns where those differ.
         """
@@ -127,7 +127,7 @@ class Asking:
         return Answer(table.rename_columns(told_apart(table.column_names)), tuple(dict.fromkeys(notes)))
 
     def read(self, name: str, without: frozenset[str] | None) -> list[str]:
-        """Have a view other than that of flows; says what of it could not be read."""
+        """Register a view other than that of flows; return notes about what could not be read."""
         if without is None or name not in exported.VIEWS:
             views = Views(self.ledger)
             self.connection.register(name, views.table(name))
@@ -140,10 +140,10 @@ class Asking:
         return found.notes
 
     def named(self) -> set[str]:
-        """The views that the query names; all of them where that cannot be told.
+        """The views that the query names; all of them if that is unknown.
 
         Raises:
-            SpecError: it is no query, or more than one.
+            SpecError: it is not a query, or more than one.
         """
         try:
             statements = self.connection.extract_statements(self.sql)
@@ -163,7 +163,7 @@ class Asking:
         return {name.lower() for name in found} & known
 
     def refused(self, error: duckdb.Error, named: set[str]) -> SpecError:
-        """What DuckDB refuses, on a line, with what there is."""
+        """The error for what DuckDB refuses, on a line, with what exists."""
         said = one_line(re.split(r"\n\s*(?:LINE \d|Candidate functions:)", str(error))[0])
         views = columns.views()
         if "Table with name" in said or not named:
@@ -176,13 +176,13 @@ class Asking:
 
 
 def asks(statement: duckdb.Statement) -> bool:
-    """Whether a statement asks, and changes nothing."""
+    """Whether a statement only reads, and changes nothing."""
     of_several = statement.type == duckdb.StatementType.MULTI
     return statement.type in ASKING or (of_several and bool(PIVOT.match(statement.query)))
 
 
 def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of columns, none twice: `name`, `name_1`, `name_2`, as DuckDB has them in its own tables and files."""
+    """Unique names of columns: `name`, `name_1`, `name_2`, as in DuckDB's own tables and files."""
     found: list[str] = []
     for name in names:
         others = (f"{name}_{number}" for number in count(1))
@@ -191,15 +191,15 @@ def told_apart(names: Sequence[str]) -> list[str]:
 
 
 def flows_files(ledger: Ledger) -> list[str]:
-    """The Parquet files of flows, as they are named."""
+    """The Parquet files of flows, which are named by their runs."""
     return sorted(map(str, ((ledger.folder or Path()) / FLOWS).glob("*.parquet")))
 
 
 def together(export: exported.Export, view: columns.View) -> pa.Table:
-    """A view in memory, for what is in no file.
+    """A view in memory, for rows without a file.
 
     Raises:
-        duckdb.IOException: a file cannot be read; as DuckDB says it of one that it reads itself.
+        duckdb.IOException: a file cannot be read; as DuckDB raises it for one that it reads itself.
     """
     import pyarrow as pa  # noqa: PLC0415 - slow to import
     from pyarrow import parquet  # noqa: PLC0415
@@ -212,7 +212,7 @@ def together(export: exported.Export, view: columns.View) -> pa.Table:
 
 
 def broken(files: list[str]) -> dict[str, str]:
-    """The Parquet files that cannot be read whole, and why."""
+    """The Parquet files that cannot be read whole, and the reasons."""
     from pyarrow import ArrowException, parquet  # noqa: PLC0415 - slow to import
 
     found = {}
@@ -225,7 +225,7 @@ def broken(files: list[str]) -> dict[str, str]:
 
 
 def told(file: str, why: str) -> str:
-    """What is said of a damaged file of flows."""
+    """The note about a damaged file of flows."""
     key = Path(file).stem
     return (
         f"{printable(file)} is damaged ({why}): the flows of run {key[:12]}… are left out. Remove it, and a sweep that"

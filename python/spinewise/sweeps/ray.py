@@ -1,8 +1,8 @@
 """The engine of many machines: each run is a task of Ray.
 
-Ray decides which machine makes which run, and makes a run again whose worker or machine died. This file says what a
+Ray decides which machine makes which run, and repeats a run whose worker or machine died. This file defines what a
 task is, gives Ray no more of them at once than it has processors for, checks that workers have the same Spinewise, and
-notices when the cluster is gone. Results come back to whoever asked, who alone writes the store.
+notices when the cluster is gone. Results come back to the process that asked, which alone writes the store.
 """
 
 from __future__ import annotations
@@ -30,36 +30,36 @@ from spinewise.sweeps.engine import Done, EngineGone, Failure, Work, perform
 ADDRESS = "--address"
 ALLOWED = '"auto", or HOST:PORT of the head of a running Ray cluster (`ray start --head`)'
 TRIES_AGAIN = 3
-"""How often Ray makes a run again whose worker died."""
+"""The number of times Ray repeats a run whose worker died."""
 BESIDES = 1.25
-"""Runs submitted for each processor, so that none waits for the next."""
+"""The number of runs submitted per processor, so that none waits for the next run."""
 LOOK_SECONDS = 1.0
 GONE_SECONDS = 15.0
-"""The head may be silent for this long. After 60 s Ray itself ends this process without a word to us."""
+"""The head may be silent for this long. After 60 s Ray itself ends this process without notice."""
 CONNECT_SECONDS = 5.0
 STORE_BYTES = 200_000_000
-"""For results on their way, in a cluster of our own; each is some ten thousand bytes."""
+"""The memory for results in transit, in a cluster of our own; each has some ten thousand bytes."""
 
 Ref = Any
-"""Ray's promise of a `Done`; Ray is not installed wherever types are checked."""
+"""Ray's promise of a `Done`; Ray may not be installed where types are checked."""
 
 
 class OtherWorker(Exception):  # noqa: N818 - it is turned into a SpecError
-    """A worker has another Spinewise than whoever asks."""
+    """A worker has another Spinewise than the process that asks."""
 
 
 Identity = tuple[str, str, str]
-"""What must be the same everywhere, or results would not be: see `IDENTITY`. Plain, so that any worker can read it."""
+"""Parts that must be the same everywhere for equal results: see `IDENTITY`. Plain, so that any worker can read it."""
 IDENTITY = ("version", "engine", "Python code that measures")
 
 
 def identity() -> Identity:
-    """Version of Spinewise, and digests of its engine and of the sources that measurements stand on."""
+    """The version of Spinewise, and digests of its engine and of the sources that measurements depend on."""
     return core.version(), core.engine_digest(), NUMBERS.digest
 
 
 def check_worker(wanted: Identity) -> None:
-    """Compare this process, a worker, with whoever asks.
+    """Compare this process, a worker, with the process that asks.
 
     Raises:
         OtherWorker: something is different.
@@ -74,9 +74,9 @@ class Ray:
     """Runs as tasks of a Ray cluster.
 
     Attributes:
-        address: of a running cluster: "auto" or HOST:PORT; None for `RAY_ADDRESS`, else a cluster of our own on this
-            machine.
-        jobs: processors of a cluster of our own; all when None.
+        address: that of a running cluster: "auto" or HOST:PORT; None for `RAY_ADDRESS`, else a cluster of our own on
+            this machine.
+        jobs: processors of a cluster of our own; all if None.
     """
 
     address: str | None = None
@@ -87,7 +87,7 @@ class Ray:
         """See `spinewise.sweeps.engine.Engine`.
 
         Raises:
-            SpecError: there is no Ray, no cluster, or its workers have another Spinewise.
+            SpecError: Ray is not installed, there is no cluster, or its workers have another Spinewise.
             EngineGone: the cluster is gone.
         """
         ray = imported()
@@ -111,7 +111,7 @@ class Ray:
                 self.stop(ray, head)
 
     def ended(self, ray: ModuleType, head: Head) -> Iterator[tuple[Work, Done]]:
-        """What has ended, after a second at the most."""
+        """The work that has ended, after a second at most."""
         ready, _ = ray.wait(list(self.pending), num_returns=1, timeout=LOOK_SECONDS)
         head.check()
         for ref in ready:
@@ -124,7 +124,7 @@ class Ray:
             yield piece, done
 
     def failed(self, ray: ModuleType, error: Exception, piece: Work, head: Head) -> Done:
-        """What an error of Ray means: for the run alone, or for all.
+        """Classify an error of Ray: for the run alone, or for all.
 
         Raises:
             SpecError: workers have another Spinewise, or none.
@@ -144,11 +144,11 @@ class Ray:
         return Done(piece.number, failure=Failure(f"{type(error).__name__}: {first_line(text)}", died.trace))
 
     def stop(self, ray: ModuleType, head: Head) -> None:
-        """End what is under way, where it does not end with our connection.
+        """Stop tasks in progress, if they do not end with our connection.
 
         Ray 2.60 aborts this process if a task is cancelled just as it ends: between the release of its lock on a reply
         and the note that the task is complete, a cancel notes it as failed (`NormalTaskSubmitter::PushNormalTask`). So
-        nothing is cancelled without need, and what ends by itself has time to.
+        nothing is cancelled without need, and tasks that end on their own have time to.
         """
         under_way = list(self.pending)
         self.pending.clear()
@@ -162,10 +162,10 @@ class Ray:
 
 
 def remote(content: bytes, asker: Identity, folder: str) -> Done:
-    """What a worker does: checks that it is the right one, makes a run and measures it."""
+    """The work of a worker: check that it is the right one, make a run and measure it."""
     check_worker(asker)
     with suppress(OSError):
-        # Files that specs name beside themselves, where the machines share them.
+        # Files that specs name relative to themselves, if the machines share them.
         os.chdir(folder)
     return perform(unpacked(content))
 
@@ -175,9 +175,9 @@ class Head:
     """The head of a cluster, and whether it still answers.
 
     Attributes:
-        name: what it is called in messages.
+        name: its name in messages.
         place: host and port.
-        borrowed: this process was connected with it before, and stays so.
+        borrowed: whether this process was connected to it before, and remains so.
         seen: when it last answered.
     """
 
@@ -188,7 +188,7 @@ class Head:
     seen: float = field(default_factory=time.monotonic)
 
     def check(self, *, patient: bool = True) -> None:
-        """Look whether it answers, once a second at the most.
+        """Check whether the cluster answers, once a second at most.
 
         Raises:
             EngineGone: it has not for too long; at once, unless `patient`.
@@ -204,7 +204,7 @@ class Head:
 
 
 def answers(place: tuple[str, int]) -> bool:
-    """Whether somebody listens there."""
+    """Whether anything listens there."""
     try:
         with socket.create_connection(place, timeout=CONNECT_SECONDS):
             return True
@@ -213,14 +213,14 @@ def answers(place: tuple[str, int]) -> bool:
 
 
 def imported() -> ModuleType:
-    """Ray.
+    """Import Ray.
 
     Raises:
         SpecError: it is not installed.
     """
-    # Nothing is told to anybody, and no web server is started.
+    # No usage statistics are sent, and no web server is started.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # What Ray 2 warns of otherwise: machines without accelerators keep their variables.
+    # Otherwise Ray 2 warns: machines without accelerators keep their variables.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         return import_module("ray")
@@ -231,10 +231,10 @@ def imported() -> ModuleType:
 
 @contextmanager
 def connected(ray: ModuleType, address: str | None, jobs: int | None) -> Iterator[Head]:
-    """Be connected with a cluster: a running one, that which this process has already, or one of our own.
+    """Connect to a cluster: a running one, that of this process, or one of our own.
 
     Raises:
-        SpecError: there is none, or it is of another version of Ray or Python.
+        SpecError: there is none, or its version of Ray or Python differs.
     """
     if ray.is_initialized():
         yield head_of(ray, address, borrowed=True)
@@ -265,9 +265,9 @@ def connected(ray: ModuleType, address: str | None, jobs: int | None) -> Iterato
 
 @contextmanager
 def own_termination() -> Iterator[Callable[[], None]]:
-    """Let SIGTERM do what it did before, though Ray has a handler of its own, and makes other exits of ours.
+    """Keep the previous effect of SIGTERM, though Ray has a handler of its own, and replaces our exit codes.
 
-    Gives what puts the right handler back after Ray has put its own.
+    Yields a function that restores the right handler after Ray has set its own.
     """
     before = signal.getsignal(signal.SIGTERM)
     left: list[BaseException] = []
@@ -297,10 +297,10 @@ def own_termination() -> Iterator[Callable[[], None]]:
 
 
 def check_address(wanted: str) -> None:
-    """See whether anybody listens there: Ray itself would try for a minute.
+    """Check whether anything listens there: Ray itself would try for a minute.
 
     Raises:
-        SpecError: nobody does, or it is no address.
+        SpecError: nothing does, or it is not an address.
     """
     host, _, port = wanted.rpartition(":")
     if "://" in wanted or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
@@ -311,14 +311,14 @@ def check_address(wanted: str) -> None:
 
 
 def head_of(ray: ModuleType, wanted: str | None, *, borrowed: bool) -> Head:
-    """The head of the cluster that this process is connected with."""
+    """The head of the cluster to which this process is connected."""
     found = str(ray.get_runtime_context().gcs_address)
     host, _, port = found.rpartition(":")
     return Head(found if wanted in (None, "auto") else str(wanted), (host, int(port)), borrowed)
 
 
 def room(ray: ModuleType) -> int:
-    """How many runs may be with Ray at once; clusters grow and shrink."""
+    """The number of runs that may be with Ray at once; clusters grow and shrink."""
     processors = float(ray.cluster_resources().get("CPU", 1.0))
     return max(1, int(processors * BESIDES))
 
@@ -337,10 +337,10 @@ def sendable(piece: Work) -> Work:
 
 
 def check_folders(piece: Work) -> None:
-    """See whether the whole results of a run have come to where they are wanted.
+    """Check that the whole results of a run have arrived in the wanted folders.
 
     Raises:
-        SpecError: the worker wrote them where this machine does not see them.
+        SpecError: the worker wrote them to a place that this machine cannot see.
     """
     for folder in piece.folders:
         if not folder.is_dir():
@@ -349,12 +349,12 @@ def check_folders(piece: Work) -> None:
 
 
 def reason(text: str) -> str:
-    """What a traceback ends with: its last line that names an error."""
+    """The last line of a traceback that names an error."""
     lines = [line.strip() for line in text.splitlines() if "Error: " in line]
     return lines[-1] if lines else first_line(text)
 
 
 def first_line(text: str) -> str:
-    """What an error says first."""
+    """The first line of an error."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0] if lines else "no reason given"

@@ -1,11 +1,11 @@
-"""How many repeats a mean needs: more of them are made until its confidence interval is narrow enough.
+"""The number of repeats that a mean needs: more are made until its confidence interval is narrow enough.
 
 The rule is that of Chow and Robbins (Annals of Mathematical Statistics 36(2), 1965) in its relative form (Law,
 Simulation Modeling and Analysis, §9.4.1): stop at the first look at which half the width of the 95 % Student-t interval
 is at most the bound, as a share of the mean. Its coverage is 95 % only in the limit of narrow bounds: a sample that
-happens to be quiet stops too early. Two things keep that small: no look before `fewest` repeats, and few looks, for
-each goes on to as many repeats as the spread so far calls for, at most twice as many as before (Stein's second stage,
-in steps). docs/sweeps.md says how much is left.
+happens to be quiet stops too early. Two things limit that: no look before `fewest` repeats, and few looks, because
+each continues to as many repeats as the spread so far requires, at most twice as many as before (Stein's second stage,
+in steps). docs/sweeps.md gives the remaining error.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class Stop:
-    """When there are repeats enough.
+    """The rule that ends the adding of repeats.
 
     Attributes:
-        bound: of half the width of the 95 % interval, as a share of the mean.
+        bound: the limit of half the width of the 95 % interval, as a share of the mean.
         fewest: repeats before the first look, 5 or more.
         most: repeats at which it ends in any case.
     """
@@ -34,12 +34,12 @@ class Stop:
     most: int = 100
 
     def met(self, values: Sequence[float]) -> bool:
-        """Whether the mean of these is known well enough; what is not finite does not count."""
+        """Whether the mean of these is known precisely enough; values that are not finite do not count."""
         found = stats.t_interval(values)
         return found.n >= self.fewest and found.half <= self.bound * abs(found.mean)
 
     def wanted(self, values: Sequence[float]) -> int:
-        """How many repeats to have next, of one metric; as many as there are when it may stop."""
+        """How many repeats to have next, for one metric; as many as there are if it may stop."""
         made = len(values)
         if made < self.fewest:
             return self.fewest

@@ -1,8 +1,8 @@
-"""Which code a function is: a digest over its source, and over the sources that it reads results with.
+"""The identity of a function's code: a digest over its source, and over the sources that it reads results with.
 
-A stored measurement is used again only while this digest is the same. What counts is the module that defines the
+A stored measurement is reused only while this digest is the same. It covers the module that defines the
 function, the modules that it imports from its own package (or folder), transitively, and the packages that all
-measurements stand on. What is drawn, judged or written of a measurement does not count, as long as it stands in other
+measurements depend on. Code that draws, judges or writes a measurement does not count, as long as it is in other
 modules.
 """
 
@@ -20,24 +20,24 @@ from spinewise.sweeps.packed import pack
 
 PACKAGE = Path(__file__).resolve().parents[1]
 COMMON = ("measures", "runs/result.py", "reproduction/readings.py")
-"""What every measurement stands on, below the package."""
+"""The sources that every measurement depends on, below the package."""
 MACHINERY = "spinewise.sweeps."
-"""What stores a measurement, and does not read it off."""
+"""The modules that store a measurement, and do not compute it."""
 
 
 def digest(value: object) -> str:
-    """SHA-256 (hex) of a function with everything that decides what it returns, or of a plain value.
+    """The SHA-256 (hex) of a function with everything that decides what it returns, or of a plain value.
 
-    A `functools.partial` counts with its arguments, a function defined in another with what it has from there.
+    A `functools.partial` counts with its arguments, a function defined in another with the values it uses from there.
 
     Raises:
-        TypeError: it is something else, or its source cannot be found.
+        TypeError: it is neither, or its source cannot be found.
     """
     return hashlib.sha256(pack(described(value))).hexdigest()
 
 
 def described(value: object) -> object:
-    """Plain values that differ wherever two functions or their arguments do."""
+    """Plain values that differ whenever two functions or their arguments do."""
     if isinstance(value, partial):
         return ["partial", described(value.func), *map(described, value.args), sorted(
             (name, described(one)) for name, one in value.keywords.items()
@@ -52,7 +52,7 @@ def described(value: object) -> object:
 
 
 def enclosed(function: FunctionType) -> list[object]:
-    """What a function has from those around it, and its defaults."""
+    """The values that a function uses from those around it, and its defaults."""
     cells = [cell.cell_contents for cell in function.__closure__ or ()]
     return [*cells, *(function.__defaults__ or ()), *sorted((function.__kwdefaults__ or {}).items())]
 
@@ -67,7 +67,7 @@ def file_of(function: FunctionType) -> Path:
 
 @cache
 def sources_digest(file: Path) -> str:
-    """SHA-256 over the sources of a module, of what it imports beside itself, and of what all measures stand on."""
+    """The SHA-256 over the sources of a module, of its imports beside it, and of those all measures depend on."""
     whole = hashlib.sha256()
     root = root_of(file)
     for path in sorted({*with_imports(file, root), *common()}):
@@ -79,7 +79,7 @@ def sources_digest(file: Path) -> str:
 
 @cache
 def common() -> tuple[Path, ...]:
-    """The files that every measurement stands on."""
+    """The files that every measurement depends on."""
     return tuple(file for place in COMMON for file in python_files(PACKAGE / place))
 
 
@@ -89,14 +89,14 @@ def python_files(place: Path) -> list[Path]:
 
 
 def root_of(file: Path) -> Path:
-    """Where the imports of a module are followed: its package of `spinewise`, else its folder."""
+    """The root below which the imports of a module are followed: its package of `spinewise`, else its folder."""
     if file.is_relative_to(PACKAGE) and file.parent != PACKAGE:
         return PACKAGE / file.relative_to(PACKAGE).parts[0]
     return file.parent
 
 
 def with_imports(file: Path, root: Path) -> set[Path]:
-    """A module and those below `root` that it imports, transitively; all of them if it finds others by their files."""
+    """A module and those below `root` that it imports, transitively; all of them if it loads others by their files."""
     found: set[Path] = set()
     waiting = [file]
     while waiting:
@@ -113,7 +113,7 @@ def with_imports(file: Path, root: Path) -> set[Path]:
 
 
 def module_of(file: Path) -> str:
-    """The name under which a file of `spinewise` is imported; of others the name of the file."""
+    """The name under which a file of `spinewise` is imported; for others the name of the file."""
     if not file.is_relative_to(PACKAGE):
         return file.stem
     parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
@@ -121,7 +121,7 @@ def module_of(file: Path) -> str:
 
 
 def source_of(name: str, root: Path) -> Path | None:
-    """The file of a module below `root`; None if it stands elsewhere."""
+    """The file of a module below `root`; None if it is elsewhere."""
     loaded = sys.modules.get(name)
     known = getattr(loaded, "__file__", None)
     places = [Path(known)] if known else []

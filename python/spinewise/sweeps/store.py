@@ -3,11 +3,11 @@
 ```text
 STORE/ledger.sqlite          runs, measurements, errors, labels; see `tables`
 STORE/flows/<key>.parquet    tables of flows of the runs that keep them
-STORE/views/*.parquet        what queries have read from the ledger; see `exported`
-STORE/writer.lock            held, and naming its holder, while a sweep writes
+STORE/views/*.parquet        rows that queries have read from the ledger; see `exported`
+STORE/writer.lock            held while a sweep writes; it names its holder
 ```
 
-One sweep writes at a time; anyone may read at any time. A run is stored in one transaction as it ends, which outlives
+One sweep writes at a time; anyone may read at any time. A run is stored in one transaction when it ends, which survives
 the process however that ends.
 """
 
@@ -54,10 +54,10 @@ used: list[Path] = []
 
 @dataclass(frozen=True)
 class Ledger:
-    """What is known of runs; see the module's text.
+    """The records of runs; see the module's text.
 
     Attributes:
-        connection: to the ledger.
+        connection: the connection to the ledger.
         folder: where the store is; None in memory.
     """
 
@@ -66,7 +66,7 @@ class Ledger:
 
     @contextmanager
     def as_it_is(self) -> Iterator[None]:
-        """In the block all is read as it is at the first look, whatever a sweep writes meanwhile."""
+        """Let all reads in the block see the state of the first one, whatever a sweep writes meanwhile."""
         with in_words(self.folder):
             self.connection.execute("BEGIN")
         try:
@@ -87,12 +87,12 @@ class Ledger:
         return all(self.kept(key, measure) is not None for measure in measures)
 
     def blob(self, key: str, measure: Measure[object]) -> bytes | None:
-        """The packed measurement of a run; None if it is not there, or damaged."""
+        """The packed measurement of a run; None if it is missing, or damaged."""
         kept = self.kept(key, measure)
         return None if kept is None else unzipped(kept)
 
     def kept(self, key: str, measure: Measure[object]) -> bytes | None:
-        """The same as it is stored."""
+        """The measurement as stored."""
         with in_words(self.folder):
             row = self.connection.execute(
                 "SELECT blob, crc FROM measurements WHERE key = ? AND measure = ? AND digest = ?", (key, *measure.id)
@@ -103,7 +103,7 @@ class Ledger:
         """A measurement of a run.
 
         Raises:
-            KeyError: it is not there.
+            KeyError: it is missing.
         """
         blob = self.blob(key, measure)
         if blob is None:
@@ -111,7 +111,7 @@ class Ledger:
         return measure.read(blob)
 
     def headline(self, key: str) -> Headline:
-        """What is stored of every run that ended.
+        """The stored facts of a run that ended.
 
         Raises:
             KeyError: there is no such run, or it failed.
@@ -119,7 +119,7 @@ class Ledger:
         return Headline(*self.of_run(key, "version, outcome_hash, traffic_hash, wall_seconds, packet_hops", DONE))
 
     def of_run(self, key: str, columns: str, *status: str) -> Row:
-        """These columns of a run, which has this status if one is named.
+        """These columns of a run, which must have this status if one is given.
 
         Raises:
             KeyError: there is no such run.
@@ -132,7 +132,7 @@ class Ledger:
         return found
 
     def seconds(self, cells: Iterable[str]) -> dict[str, float]:
-        """How long runs of these cells took, on average; none of cells that have none."""
+        """The average duration of runs of these cells; cells without runs are left out."""
         with in_words(self.folder):
             rows = (
                 (
@@ -146,7 +146,7 @@ class Ledger:
             return {cell: float(mean) for cell, mean in rows if mean is not None}
 
     def of_other_engines(self, cells: Iterable[str]) -> int:
-        """How many runs of these cells other versions of the engine have made."""
+        """The number of runs of these cells made by other versions of the engine."""
         wanted = "SELECT count(*) FROM runs WHERE cell = ? AND status = ? AND engine <> ?"
         digest = core.engine_digest()
         with in_words(self.folder):
@@ -154,7 +154,7 @@ class Ledger:
             return sum(int(row[0]) for row in rows)
 
     def ended(self, key: str) -> float:
-        """When a run ended, in seconds since 1970.
+        """The time when a run ended, in seconds since 1970.
 
         Raises:
             KeyError: there is no such run.
@@ -163,7 +163,7 @@ class Ledger:
         return float(at)
 
     def failure(self, key: str) -> Failure | None:
-        """Why a run failed; None if it did not."""
+        """The failure of a run; None if it did not fail."""
         with in_words(self.folder):
             row = self.connection.execute(
                 "SELECT error, trace FROM runs WHERE key = ? AND status = ?", (key, FAILED)
@@ -171,7 +171,7 @@ class Ledger:
         return None if row is None else Failure(*row)
 
     def why_unmeasured(self, key: str, measure: Measure[object]) -> Failure | None:
-        """Why a measure failed on a run by the code that it has now; None if it did not, or there is a value."""
+        """The failure of a measure on a run with its current code; None if it did not fail, or there is a value."""
         if self.kept(key, measure) is not None:
             return None
         with in_words(self.folder):
@@ -201,13 +201,13 @@ class Ledger:
             yield from ((key, measure.read(unzipped(blob))) for key, blob, crc in rows if zlib.crc32(blob) == crc)
 
     def flows_file(self, key: str) -> Path:
-        """Where the table of flows of a run is kept, if it is."""
+        """The path of the table of flows of a run, if it is kept."""
         return (self.folder or Path()) / FLOWS / f"{key}.parquet"
 
     def add(self, key: str, spec: Spec, done: Done) -> None:
-        """Store what became of a run: all of it, or nothing if that fails.
+        """Store the outcome of a run: all of it, or nothing if that fails.
 
-        A run or a measure that fails takes away nothing that an earlier one has given.
+        A run or a measure that fails removes nothing that an earlier one stored.
 
         Raises:
             SpecError: the disk is full, or the ledger is damaged.
@@ -216,7 +216,7 @@ class Ledger:
             self.write_flows(key, done.flows)
         with in_words(self.folder), transaction(self.connection):
             if done.headline is not None or self.state(key) != DONE:
-                # A table of flows that an earlier run has left is as good as one of this run.
+                # A table of flows left by an earlier run is as good as one of this run.
                 flows = self.folder is not None and has_flows(self.flows_file(key))
                 self.connection.execute(
                     f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * 18)})", run_row(key, spec, done, flows)
@@ -231,7 +231,7 @@ class Ledger:
             unmeasured.keep(self.connection, key, done.unmeasured)
 
     def label(self, labels: Iterable[tuple[str, Mapping[str, Plain], str]]) -> None:
-        """Note the places of runs in studies: name of the study, place, key of the run."""
+        """Record the places of runs in studies: name of the study, place, key of the run."""
         rows = [(study, json.dumps(label), key) for study, label, key in labels if study]
         with in_words(self.folder), transaction(self.connection):
             self.connection.executemany("INSERT OR REPLACE INTO labels VALUES (?, ?, ?)", rows)
@@ -248,7 +248,7 @@ class Ledger:
 
 
 def run_row(key: str, spec: Spec, done: Done, flows: bool) -> tuple[Plain | bytes, ...]:
-    """The row of the table of runs; `flows` says whether its table of flows is kept."""
+    """The row of the table of runs; `flows` is whether its table of flows is kept."""
     headline, failure = done.headline, None if done.headline else done.failure
     return (
         key,
@@ -273,19 +273,19 @@ def run_row(key: str, spec: Spec, done: Done, flows: bool) -> tuple[Plain | byte
 
 
 def zipped(blob: bytes) -> bytes:
-    """A measurement as it is kept: with a mark before it, compressed if that pays."""
+    """A measurement in the form that is kept: with a mark before it, compressed if that pays."""
     smaller = zlib.compress(blob, 1) if len(blob) > 200 else blob
     return b"z" + smaller if len(smaller) < len(blob) else b"-" + blob
 
 
 def unzipped(kept: bytes) -> bytes:
-    """What `zipped` was given."""
+    """Reverse `zipped`."""
     return zlib.decompress(kept[1:]) if kept[:1] == b"z" else kept[1:]
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of what is done in the block, or nothing."""
+    """Commit all changes of the block, or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -298,7 +298,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def in_memory() -> Iterator[Ledger]:
-    """A ledger that is gone after the block."""
+    """A ledger that exists only during the block."""
     connection = connect(":memory:", write=True)
     try:
         yield Ledger(connection)
@@ -308,10 +308,10 @@ def in_memory() -> Iterator[Ledger]:
 
 @contextmanager
 def opened(folder: str | Path | None) -> Iterator[Ledger]:
-    """The store in a folder, made if there is none, to be read and written; None is one in memory.
+    """The store in a folder, created if there is none, for reading and writing; None means one in memory.
 
     Raises:
-        SpecError: somebody else is writing it; it is of another version, damaged, or no store.
+        SpecError: another process is writing it; it has another version, is damaged, or is not a store.
     """
     if folder is None:
         with in_memory() as ledger:
@@ -332,16 +332,16 @@ def opened(folder: str | Path | None) -> Iterator[Ledger]:
 
 
 def as_found(folder: str | Path) -> AbstractContextManager[Ledger]:
-    """The store in a folder, to be read; an empty one in memory where there is none."""
+    """The store in a folder, for reading; an empty one in memory if there is none."""
     return reading(folder) if (Path(folder) / LEDGER).exists() else in_memory()
 
 
 @contextmanager
 def reading(folder: str | Path) -> Iterator[Ledger]:
-    """The store in a folder, to be read, by any number of readers and while a sweep writes.
+    """The store in a folder, for reading, by any number of readers and while a sweep writes.
 
     Raises:
-        SpecError: there is none; it is of another version or damaged.
+        SpecError: there is none; it has another version or is damaged.
     """
     place = Path(folder)
     if not (place / LEDGER).is_file():
@@ -357,7 +357,7 @@ def reading(folder: str | Path) -> Iterator[Ledger]:
 
 
 def make(place: Path) -> None:
-    """A folder for a store: a new one, an empty one, or one that has a store."""
+    """Make a folder for a store: a new one, an empty one, or one that already has a store."""
     if place.exists() and not place.is_dir():
         raise SpecError(OPTION, printable(place), "a folder", "this is a file")
     place.mkdir(parents=True, exist_ok=True)
@@ -369,7 +369,7 @@ def make(place: Path) -> None:
 
 @contextmanager
 def written_by_one(place: Path) -> Iterator[None]:
-    """Let nobody else write the store during the block."""
+    """Prevent other processes from writing the store during the block."""
     with as_spec_error(place, OPTION):
         handle = os.open(place / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -391,7 +391,7 @@ def written_by_one(place: Path) -> Iterator[None]:
 
 
 def holder(handle: int) -> str:
-    """Who holds a lock."""
+    """The holder of a lock, in words."""
     pid, _, since = os.pread(handle, 200, 0).decode(errors="replace").strip().partition(" ")
     who = f"pid {pid or 'unknown'}, since {since or 'a moment ago'}"
     return f"another command that makes runs ({who}) is writing to it: wait for it, or name another folder"

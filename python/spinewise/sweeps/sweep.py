@@ -1,4 +1,4 @@
-"""Makes the runs that a store lacks, and reads back what it has."""
+"""Make the runs that a store lacks, and read back those it has."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ T = TypeVar("T")
 
 
 class RunFailed(Exception):  # noqa: N818 - the run failed; this says so
-    """A run failed, and the error itself could not be brought back from where it was made."""
+    """A run failed, and the error itself could not be transferred from where it was raised."""
 
 
 @dataclass
 class Job:
-    """One run, with what all the tasks that want it want of it.
+    """One run, with the combined wishes of all tasks for it.
 
     Attributes:
-        key: of the run.
-        basics: what is measured of every run.
-        tasks: that want it.
+        key: the key of the run.
+        basics: the measures of every run.
+        tasks: the tasks that want it.
     """
 
     key: str
@@ -53,7 +53,7 @@ class Job:
 
     @property
     def cell(self) -> str:
-        """What it has in common with its repeats."""
+        """The cell that it shares with its repeats."""
         return self.tasks[0].cell
 
     @property
@@ -63,25 +63,25 @@ class Job:
 
     @property
     def folders(self) -> tuple[Path, ...]:
-        """Where the tasks want its results."""
+        """The folders where the tasks want its results."""
         return tuple(dict.fromkeys(task.folder for task in self.tasks if task.folder is not None))
 
     @property
     def priority(self) -> int:
-        """That of the task that wants it most."""
+        """The priority of the most urgent task."""
         return max(task.priority for task in self.tasks)
 
     def work(self, number: int) -> Work:
-        """What an engine is to do."""
+        """The work for an engine."""
         return Work(number, self.tasks[0].spec, self.measures, self.flows, self.folders)
 
 
 @dataclass(frozen=True)
 class Swept:
-    """What is known of some runs after a sweep.
+    """The records of some runs after a sweep.
 
     Attributes:
-        ledger: where it is stored; readable as long as the ledger is open.
+        ledger: the store; readable as long as the ledger is open.
         made: keys of the runs that were made by this sweep and ended well.
         failed: why runs failed, by key; including those that failed earlier and were not retried.
         unmeasured: why runs that ended well lack measurements, by key and measure; including runs of earlier sweeps.
@@ -95,7 +95,7 @@ class Swept:
     left: tuple[str, ...] = ()
 
     def failure(self, task: Task) -> Failure | None:
-        """Why the run of a task failed, or a measure that this task wants; None if neither did."""
+        """The failure of a task's run, or of a measure that this task wants; None if neither failed."""
         errors = self.unmeasured.get(task.key, {})
         own = (errors[measure.id] for measure in task.measures if measure.id in errors)
         return self.failed.get(task.key) or next(own, None)
@@ -137,16 +137,16 @@ def sweep(
 ) -> Swept:
     """Make the runs of `tasks` that the ledger lacks, each once, and store each as it ends.
 
-    A run that is stored but lacks a measurement (its code has changed, or it was never wanted) is made again; not so
+    A run that is stored but lacks a measurement (its code has changed, or it was never wanted) is made again, but not
     if that very code has failed on it.
 
     Args:
-        tasks: what is wanted.
-        ledger: where it is stored.
-        engine: what makes the runs; threads of this process when None.
-        monitor: told about progress.
+        tasks: the wanted runs.
+        ledger: the store.
+        engine: the engine that makes the runs; threads of this process when None.
+        monitor: notified of progress.
         strict: the first run that fails ends the sweep with its error; otherwise the error is kept, and the rest
-            goes on.
+            continues.
         retry_failed: whether runs are made again that have failed, or on which a measure has; with `strict` they
             always are.
         deadline: an instant of `time.monotonic`: no run starts that would, by those before it, end later.
@@ -155,7 +155,7 @@ def sweep(
         SpecError: the store cannot be written; what it has is kept.
     """
     ledger.label((task.study, task.label, task.key) for task in tasks)
-    # What nobody asked for is kept only where somebody may ask later.
+    # Unrequested measurements are kept only in a store, where they may be queried later.
     jobs = jobs_of(tasks, BASICS if ledger.folder is not None else ())
     known = Known()
     waiting = [job for job in jobs if not known.of(job, ledger, again=strict or retry_failed)]
@@ -183,13 +183,13 @@ def sweep(
 
 @dataclass
 class Known:
-    """What failed of the runs of a sweep, now or before; see `Swept`."""
+    """The failures among the runs of a sweep, now or earlier; see `Swept`."""
 
     failed: dict[str, Failure] = field(default_factory=dict)
     unmeasured: dict[str, dict[MeasureId, Failure]] = field(default_factory=dict)
 
     def of(self, job: Job, ledger: Ledger, *, again: bool) -> bool:
-        """Whether the ledger has all there is to know of a job; `again` if failures of before are none."""
+        """Whether the ledger has everything about a job; with `again`, earlier failures do not count."""
         if not again and (before := ledger.failure(job.key)) is not None:
             self.failed[job.key] = before
             return True
@@ -207,7 +207,7 @@ class Known:
         return True
 
     def ended(self, job: Job, done: Done) -> bool:
-        """Note what failed of a job that was made; whether its run ended well."""
+        """Record the failures of a job that was made; return whether its run ended well."""
         if done.failure is not None:
             self.failed[job.key] = done.failure
         elif done.unmeasured:
@@ -216,7 +216,7 @@ class Known:
 
 
 def lost(error: EngineGone, ledger: Ledger, ended: int, missing: int) -> SpecError:
-    """What is said when whatever makes runs is gone."""
+    """The error for a lost engine."""
     kept = f"stored by this sweep: {ended:,}, missing: {missing:,}"
     way_out = "the same command, with this or another --engine, makes only those that are missing"
     if ledger.folder is None:
@@ -230,9 +230,9 @@ class Course:
 
     Attributes:
         waiting: all of them.
-        forecast: how long they will take.
+        forecast: the forecast of their time.
         deadline: no run starts that would end after it.
-        left: those that had no time to start.
+        left: those for which there was no time.
     """
 
     waiting: Sequence[Job]
@@ -241,7 +241,7 @@ class Course:
     left: list[Job] = field(default_factory=list)
 
     def finished(self, engine: Engine, monitor: Monitor) -> Iterator[tuple[Job, Done]]:
-        """What became of each run that was made, as it ends."""
+        """The outcome of each run that was made, as it ends."""
         told = 0.0
         with closing(engine.run(self.work(), monitor)) as found:
             for done in found:
@@ -253,7 +253,7 @@ class Course:
                     monitor.expected(self.forecast.to_go())
 
     def work(self) -> Iterator[Work]:
-        """The runs that still fit into the time, asked for as there is room to start one."""
+        """The runs that still fit into the time, taken when there is room to start one."""
         for number, job in enumerate(self.waiting):
             if time.monotonic() + (self.forecast.of(job.cell) or 0.0) <= self.deadline:
                 self.forecast.begin(job.cell)

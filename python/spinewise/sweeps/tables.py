@@ -1,4 +1,4 @@
-"""The tables of a store, and what the errors of SQLite mean for whoever uses one."""
+"""The tables of a store, and the meaning of SQLite's errors for its users."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from spinewise.errors import SpecError
 from spinewise.reading import printable
 
 Row = tuple[Any, ...]
-"""A row: SQLite gives what a query names."""
+"""A row: SQLite returns the columns that a query names."""
 
 APPLICATION = 0x53504E57
-"""What SQLite keeps in the header of the file: this is a store of Spinewise ("SPNW")."""
+"""The number in the header of the SQLite file that marks a store of Spinewise ("SPNW")."""
 VERSION = 2
 """Version of the tables."""
 BUSY_SECONDS = 30.0
@@ -76,7 +76,7 @@ ADDED = {
     PRIMARY KEY (study, label)
 """,
 }
-"""Tables that stores of this version may lack: added when one is written, and empty while one without them is read."""
+"""Tables that stores of this version may lack: added when one is written, and empty when one without them is read."""
 
 
 def connect(place: Path | str, *, write: bool) -> sqlite3.Connection:
@@ -94,10 +94,10 @@ def connect(place: Path | str, *, write: bool) -> sqlite3.Connection:
 
 
 def to_read(place: Path) -> sqlite3.Connection:
-    """Open the file of a store that is read.
+    """Open the file of a store for reading.
 
-    Readers and the writer share a file beside the ledger, which the first of them makes. Where this process may not,
-    and none is there, nobody writes: then the ledger is read as a file that stays as it is.
+    Readers and the writer share a file beside the ledger, which the first of them creates. If this process may not,
+    and there is none, there is no writer: then the ledger is read as an immutable file.
     """
     usual = f"{place.as_uri()}?mode=ro"
     found = sqlite3.connect(usual, timeout=BUSY_SECONDS, uri=True)
@@ -109,7 +109,7 @@ def to_read(place: Path) -> sqlite3.Connection:
             found.close()
             return sqlite3.connect(f"{usual}&immutable=1", uri=True)
     except sqlite3.Error:
-        # Said by whoever looks at what is in it.
+        # Reported by whatever reads its contents.
         pass
     return found
 
@@ -147,18 +147,18 @@ def prepare(connection: sqlite3.Connection, *, write: bool) -> None:
     for name, columns in ADDED.items():
         if name not in there:
             connection.execute(f"CREATE {'' if write else 'TEMP '}TABLE {name} ({columns})")
-    # Each commit reaches the operating system, so that it outlives this process however that ends.
+    # Each commit reaches the operating system, so that it survives this process however that ends.
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA wal_autocheckpoint = {PAGES_AHEAD}")
 
 
 class NotAStore(Exception):  # noqa: N818 - it is turned into a SpecError with the place
-    """What is there is no store that this version can use."""
+    """The folder's contents are not a store that this version can use."""
 
 
 @contextmanager
 def in_words(folder: Path | None) -> Iterator[None]:
-    """Turn what SQLite or the system refuses into an error that says what helps.
+    """Convert an error of SQLite or the system into one that suggests a remedy.
 
     Raises:
         SpecError: naming the folder of the store.
@@ -174,7 +174,7 @@ def in_words(folder: Path | None) -> Iterator[None]:
 
 
 def meaning(error: sqlite3.Error) -> str:
-    """What an error of SQLite means, and what helps."""
+    """The meaning of an SQLite error, and what helps."""
     name = getattr(error, "sqlite_errorname", "") or ""
     kept = "every run stored before is kept, and the same command continues from there"
     if name.startswith("SQLITE_FULL") or name in ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"):
@@ -192,7 +192,7 @@ def meaning(error: sqlite3.Error) -> str:
 
 
 def signed(seed: int) -> int:
-    """A seed of 64 bits as the whole numbers of SQLite can have it."""
+    """A seed of 64 bits in the range of SQLite's whole numbers."""
     return seed - (seed >> 63 << 64)
 
 

@@ -1,4 +1,4 @@
-"""A run that is wanted."""
+"""A wanted run."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Plain = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Task:
-    """A run that is wanted, and what for.
+    """A wanted run, and its purpose.
 
     Attributes:
-        spec: resolved.
-        measures: what to keep of it.
-        study: name of what wants it: an experiment, a comparison, a user's study.
+        spec: the resolved spec.
+        measures: the measures to keep.
+        study: the name of the study: an experiment, a comparison, a user's study.
         label: its place there, by name, such as scheme, load and seed.
         priority: runs of higher priority come first.
         flows: whether to keep its table of flows in the store.
-        folder: where to write the run's whole results, besides; such a run is always made.
+        folder: a folder for the run's whole results; such a run is always made.
     """
 
     spec: Spec
@@ -40,12 +40,12 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """What the run is stored under; see `run_key`."""
+        """The key under which the run is stored; see `run_key`."""
         return run_key(self.spec)
 
     @cached_property
     def cell(self) -> str:
-        """What it has in common with its repeats; see `cell_hash`."""
+        """The cell that it shares with its repeats; see `cell_hash`."""
         return cell_hash(self.spec)
 
 
@@ -64,7 +64,7 @@ def nameless(spec: Spec) -> Spec:
 
 
 def run_key(spec: Spec) -> str:
-    """SHA-256 (hex) of everything that decides what a run gives: its resolved spec and the engine.
+    """SHA-256 (hex) of everything that decides the result of a run: its resolved spec and the engine.
 
     The name of a spec decides nothing and does not count, so that studies share their runs. A scheme written in Python
     counts by its source, which is in the spec (`scheme.source`).

@@ -1,7 +1,7 @@
-"""What could not be read off a run that ended well: the error, by run, measure and code, as a store keeps it.
+"""Measurements that failed on a run that ended well: the error, by run, measure and code, as a store keeps it.
 
-A measure fails by its code. So its error says nothing of the run, of other measures, or of the same one with its code
-mended.
+A measure fails because of its code. So its error implies nothing about the run, other measures, or the same one once
+its code is mended.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from spinewise.sweeps.measures import Measure, MeasureId
 
 
 def keep(connection: sqlite3.Connection, key: str, failures: Mapping[MeasureId, Failure]) -> None:
-    """Note why measures of a run failed, each in the place of what it failed by before."""
+    """Record why measures of a run failed, replacing earlier reasons."""
     connection.executemany(
         "INSERT OR REPLACE INTO unmeasured VALUES (?, ?, ?, ?, ?)",
         [(key, *measure, failure.text, failure.trace) for measure, failure in failures.items()],
@@ -22,7 +22,7 @@ def keep(connection: sqlite3.Connection, key: str, failures: Mapping[MeasureId, 
 
 
 def forget(connection: sqlite3.Connection, key: str, measured: Iterable[MeasureId]) -> None:
-    """Remove what is noted of measures that a run has now."""
+    """Remove the records of measures that a run has now."""
     connection.executemany(
         "DELETE FROM unmeasured WHERE key = ? AND measure = ? AND digest = ?",
         [(key, *measure) for measure in measured],
@@ -30,7 +30,7 @@ def forget(connection: sqlite3.Connection, key: str, measured: Iterable[MeasureI
 
 
 def found(connection: sqlite3.Connection, key: str, measure: Measure[object]) -> Failure | None:
-    """Why a measure failed on a run by the code that it has now; None if nothing is known of that."""
+    """The failure of a measure on a run with its current code; None if unknown."""
     row = connection.execute(
         "SELECT error, trace FROM unmeasured WHERE key = ? AND measure = ? AND digest = ?", (key, *measure.id)
     ).fetchone()

@@ -1,7 +1,7 @@
-"""The variant of a run in words: its scheme with what is set of it, as ``--schemes`` takes it; and its transport.
+"""The variant of a run in words: its scheme with its settings, as in ``--schemes``; and its transport.
 
-A resolved spec has every parameter. What is told is what differs from the same spec with nothing but the name of the
-scheme, so that nothing is told that follows from its preset or its topology.
+A resolved spec has every parameter. The words name only the differences from the same spec with just the name of the
+scheme, so that they omit whatever follows from its preset or its topology.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from spinewise.specs.variants import SCHEME_KEYS
 TABLES = ("params", "fabric_params")
 """Tables below [scheme]."""
 BESIDES = ("name", "seed", "traffic", "fault", "detection", "scheme")
-"""What no default of a scheme depends on."""
+"""Keys on which no default of a scheme depends."""
 FABRIC = "fabric"
 OF_TRANSPORT = ("kind", "recovery", "congestion_control")
-"""What transports are told apart by."""
+"""The keys that distinguish transports."""
 
 
 def variant_of(spec: Spec) -> str:
     """The variant that a resolved spec runs, such as ``letflow:flowlet_gap_us=50``.
 
-    Every parameter is told of a scheme written in Python, and of one whose spec this version refuses.
+    Every parameter is given for a scheme written in Python, and for one whose spec this version refuses.
     """
     scheme = spec.get("scheme", {})
     name, fabric, given = scheme.get("name", ""), scheme.get("fabric", ""), flat(scheme)
@@ -42,14 +42,14 @@ def variant_of(spec: Spec) -> str:
 
 
 def transport_of(spec: Spec) -> str:
-    """The transport of a resolved spec, such as ``rdma, irn, dcqcn``: what it has of `OF_TRANSPORT`."""
+    """The transport of a resolved spec, such as ``rdma, irn, dcqcn``: its values of `OF_TRANSPORT`."""
     own: Mapping[str, object] = spec["transport"]
     return ", ".join(str(own[key]) for key in OF_TRANSPORT if key in own)
 
 
 @cache
 def usual_of(name: str, fabric: str, rest: str) -> Mapping[str, object] | None:
-    """What a scheme has where only its name is given, and that of the switch scheme below; None if that is refused."""
+    """The defaults of a scheme, and of the switch scheme below it; None if that is refused."""
     scheme = {"name": name, **({FABRIC: fabric} if fabric else {})}
     spec = {**json.loads(rest), "scheme": scheme, "traffic": [{"kind": "permutation", "size_bytes": 1}]}
     try:
@@ -80,5 +80,5 @@ def written(path: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as a variant has it."""
+    """A value in the form for a variant."""
     return value if isinstance(value, str) else canonical_json(value)

@@ -1,4 +1,4 @@
-"""Verdicts of reproductions, kept in the store that their runs are in."""
+"""Verdicts of reproductions, kept in the store of their runs."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from spinewise.sweeps.store import Ledger, transaction
 from spinewise.sweeps.tables import in_words
 
 MEASURE = "verdicts"
-"""What the ledger calls them."""
+"""The name of verdicts in the ledger."""
 MARK, BEHIND_MARK = "verdicts ", "verdicts!"
-"""The name of the experiment stands behind the first where other rows have the key of a run; the second sorts later."""
+"""The first comes before the experiment's name, where other rows have the key of a run; the second sorts later."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim and what came of it.
+    """A claim and its outcome.
 
     Attributes:
         claim: its id.
         reading: the form, transport or variant that was judged; empty if there is only one.
         figure: the figure or section that it is about.
-        statement: what the paper states.
-        verdict: what came of it.
+        statement: the paper's statement.
+        verdict: the verdict.
         evidence: the numbers behind the verdict, a line each.
     """
 
@@ -51,7 +51,7 @@ class Verdicts:
 
 
 def keep(ledger: Ledger, experiment: str, effort: str, judged: Sequence[Judged]) -> None:
-    """Keep the verdicts of an experiment, in the place of those that it had with this effort.
+    """Keep the verdicts of an experiment, replacing those that it had with this effort.
 
     Raises:
         SpecError: the store cannot be written.

@@ -29,34 +29,34 @@ LEDGER_COLUMNS = {
     "wall_s": "wall_seconds",
     "flows_kept": "flows",
     "finished_at": "CAST(finished_at * 1000000 AS INTEGER)",
-    # What has a value by now, if by other code, is not lacking.
+    # A measurement with a value, even by other code, is not lacking.
     "unmeasured": "(SELECT group_concat(measure || ': ' || error, '; ') FROM unmeasured AS no WHERE no.key = runs.key"
     " AND NOT EXISTS (SELECT 1 FROM measurements AS m WHERE m.key = no.key AND m.measure = no.measure))",
 }
-"""Columns of the view `runs` that the ledger calls otherwise."""
+"""Columns of the view `runs` that have another name in the ledger."""
 
 
 class Entry(msgspec.Struct):
-    """What is read of a traffic entry of a spec."""
+    """The parts read from a traffic entry of a spec."""
 
     load: float | None = None
 
 
 class Asked(msgspec.Struct):
-    """What is read of a spec."""
+    """The parts read from a spec."""
 
     traffic: list[Entry] = []
 
 
 @dataclass(frozen=True)
 class Views:
-    """Reads views from a ledger, each when it is asked for.
+    """Views read from a ledger, each when needed.
 
     Attributes:
-        ledger: open to be read.
-        first: the first run, by its row in the ledger, that belongs to them.
+        ledger: the ledger, open for reading.
+        first: the first run that belongs to them, by its row in the ledger.
         last: the last one.
-        notes: what could not be read, in words.
+        notes: the parts that could not be read, in words.
     """
 
     ledger: Ledger
@@ -65,7 +65,7 @@ class Views:
     notes: list[str] = field(default_factory=list)
 
     def table(self, name: str) -> pa.Table:
-        """The view of this name; all but `flows`, which lie in files."""
+        """The view of this name; not for `flows`, which are in files."""
         found: dict[str, Callable[[], pa.Table]] = {
             "runs": self.runs,
             "cells": self.cells,
@@ -78,14 +78,14 @@ class Views:
         return found[name]()
 
     def rows(self, sql: str, *values: str) -> list[Row]:
-        """What the ledger has: of these runs, where the query says `@these`."""
+        """Rows of the ledger, for these runs where the query has `@these`."""
         here = f"runs.rowid BETWEEN {self.first} AND {self.last}"
         with in_words(self.ledger.folder):
             return self.ledger.connection.execute(sql.replace("@these", here), values).fetchall()
 
     @cached_property
     def of_run(self) -> pa.Table:
-        """What stands first in the views of what was measured, a row for each run."""
+        """The first columns of the views of measured runs, a row for each run."""
         rows = self.rows("SELECT key, name, scheme, seed, cell, engine, spec FROM runs WHERE @these ORDER BY rowid")
         texts = self.texts([row[-1] for row in rows])
         # All runs of a cell run the same variant over the same transport.
@@ -103,20 +103,20 @@ class Views:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Where in `of_run` each run stands."""
+        """The row of each run in `of_run`."""
         return {key: place for place, key in enumerate(self.of_run.column("key").to_pylist())}
 
     @cached_property
     def numbers(self) -> list[tuple[int, Numbers]]:
-        """Where each measured run stands, and its numbers."""
+        """The row of each measured run, and its numbers."""
         return self.measured(NUMBERS)
 
     def measured(self, measure: Measure[T]) -> list[tuple[int, T]]:
-        """Where each run stands that has this measurement, and its value.
+        """The row of each run that has this measurement, and its value.
 
-        One that other code has measured counts too, as long as it can be read.
+        A measurement by other code counts too, as long as it can be read.
         """
-        # By runs, for the ledger finds measurements by their key: else each page of all of them would be read.
+        # Ordered by runs, because the ledger finds measurements by their key: otherwise every page would be read.
         rows = self.rows(
             "SELECT runs.key, blob, crc FROM runs CROSS JOIN measurements USING (key) WHERE @these AND measure = ?"
             " ORDER BY digest = ?, measurements.rowid",
@@ -218,7 +218,7 @@ def read(measure: Measure[T], blob: bytes, crc: int) -> T:
     """A measurement.
 
     Raises:
-        ValueError: it is damaged, or of another form.
+        ValueError: it is damaged, or has another form.
     """
     if zlib.crc32(blob) != crc:
         raise ValueError(f"{measure.name}: damaged")
@@ -245,25 +245,25 @@ LOADS = msgspec.json.Decoder(Asked)
 
 
 def of_numbers(numbers: Numbers) -> tuple[object, ...]:
-    """What the view `runs` has of the numbers of a run."""
+    """The values of a run's numbers in the view `runs`."""
     offered = [numbers.loads.get(one.name) for one in columns.OFFERED[:-1]]
     return (*offered, numbers.overloaded, *(fact(numbers, one.name) for one in columns.FACTS))
 
 
 def fact(numbers: Numbers, name: str) -> float | str | None:
-    """A fact by the name of its column, which has the unit where the fact itself may have none."""
+    """A fact by the name of its column, which may have a unit that the fact lacks."""
     return numbers.facts.get(name, numbers.facts.get(name.removesuffix("_bytes")))
 
 
 def fitting(value: object, kind: columns.Type) -> object:
-    """A value of a label, if it is what its column has."""
+    """A value of a label, if it has the type of its column."""
     if kind == "string":
         return None if value is None else str(value)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def made(of: Sequence[Column], rows: Iterable[Iterable[object]]) -> pa.Table:
-    """A table from rows; what is not a number is null."""
+    """A table from rows; a number that is not finite is null."""
     import pyarrow as pa  # noqa: PLC0415 - slow to import
 
     schema = columns.schema(of)

@@ -5,7 +5,7 @@ The bounds were set before any run: the mean within 1 %, the 99th percentile wit
 spread of their own seeds is below a third of it; packets sent again are within |z| of 3 where it is not.
 
 Answers, NACKs and grants that reached senders are within 2 %, or 10 of them, by the same rule. That bound came later:
-what hosts say to each other can differ where completion times do not tell.
+what hosts send each other can differ where completion times do not show it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATISTICS = ("mean", "p50", "p99", "max")
 BOUNDS = {"mean": 0.01, "p99": 0.03, "max": 0.06}
 MOST_Z = 3.0
 AGAIN_WITHIN, ANSWERS_WITHIN, FEW = 0.15, 0.02, 10
-# Where all seeds agree to a nanosecond, there is no spread to measure in.
+# If all seeds agree to a nanosecond, there is no spread to measure in.
 SAME_US = 1e-3
 
 Floats = npt.NDArray[np.float64]
@@ -65,7 +65,7 @@ class Compared:
         difference = self.ours - self.theirs
         if abs(difference) < SAME_US:
             return 0.0
-        # One recorded run is taken to spread as ours do.
+        # A single recorded run is assumed to spread as ours do.
         own = self.ours_sd if math.isnan(self.theirs_sd) else self.theirs_sd
         error = math.hypot(own / math.sqrt(self.seeds[0]), self.ours_sd / math.sqrt(self.seeds[1]))
         return difference / error if error > 0.0 else math.copysign(math.inf, difference)
@@ -82,7 +82,7 @@ class UetAgreement:
         statistics: of completion times, by name.
         again: packets sent again, over seeds.
         answers: answers, NACKs and grants, over seeds.
-        problems: why it does not agree; none if it does.
+        problems: why it does not agree; empty if it does.
     """
 
     case: str
@@ -109,7 +109,7 @@ class UetAgreement:
 
 @dataclass(frozen=True)
 class Sample:
-    """What a run of ours came to: statistics of completion times (us), flows finished, packets sent again, answers."""
+    """The result of one of our runs: completion times (us), flows finished, packets sent again, answers."""
 
     statistics: Floats
     finished: int
@@ -127,7 +127,7 @@ def statistics(fct_ps: npt.ArrayLike) -> Floats:
 def compare(
     cases: Sequence[UetCase], seeds: int, jobs: int | None, monitor: Monitor
 ) -> tuple[list[UetAgreement], list[Refused]]:
-    """Run each case over seeds 1, 2, … and judge it; with those that cannot be built here, or lack their recorded runs.
+    """Run each case over seeds 1, 2, … and judge it; also return those that cannot be built here, or lack records.
 
     Raises:
         SpecError: there is no other case; before anything runs.
@@ -160,7 +160,7 @@ def tasks_of(case: UetCase, seeds: int, flow_file: Path) -> list[Case[UetCase]]:
 
 
 def sample(_: Case[UetCase], result: Result) -> Sample:
-    """What a run came to."""
+    """Summarise a run."""
     fct = numbers(result.flows, "sender_fct_ps").astype(np.float64)
     fct = fct[fct > 0]
     again = int(numbers(result.flows, "retransmits").sum())
@@ -188,7 +188,7 @@ def compared(theirs: npt.ArrayLike, ours: npt.ArrayLike) -> Compared:
 
 
 def problems(flows: int, finished: int, table: dict[str, Compared], again: Compared, answers: Compared) -> list[str]:
-    """Why a case does not agree; nothing when it does."""
+    """The reasons why a case does not agree; empty if it does."""
     found = [] if finished == flows else [f"{flows - finished} of {flows} flows did not finish"]
     for name, one in table.items():
         bound = BOUNDS.get(name)
@@ -204,7 +204,7 @@ def problems(flows: int, finished: int, table: dict[str, Compared], again: Compa
 
 
 def miscounted(what: str, one: Compared, bound: float) -> list[str]:
-    """Why two numbers of packets do not agree, if they do not."""
+    """The reason why two numbers of packets do not agree; empty if they do."""
     if abs(one.ours - one.theirs) <= max(bound * one.theirs, FEW):
         return []
     told = f"{one.ours:.0f} {what}, theirs {one.theirs:.0f}"
@@ -214,5 +214,5 @@ def miscounted(what: str, one: Compared, bound: float) -> list[str]:
 
 
 def is_steady(one: Compared, bound: float) -> bool:
-    """Is the spread of their seeds below a third of a bound, so that the bound counts?"""
+    """Whether the spread of their seeds is below a third of a bound, so that the bound counts."""
     return not one.theirs_sd > one.theirs * bound / 3

@@ -1,4 +1,4 @@
-"""Cases of uet-htsim whose paths were recorded, run again on those paths, flow by flow.
+"""Cases of uet-htsim with recorded paths, run again on those paths, flow by flow.
 
 Nothing in them is drawn: one entropy value a flow, queues in which everything has room, marks above a step. On the
 recorded paths, and in htsim's order of what falls on one instant, each flow takes the same time to the picosecond.
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from spinewise._core import Cx, Header, Packet
 
 COLUMNS = ("flow", "dir", "tor", "spine")
-# Where paths of credit are not recorded: the most that the mean may differ by.
+# If paths of credit are not recorded: the largest difference of the mean.
 MEAN_WITHIN = 0.0025
-# Values that packets with credit go through, one after the other.
+# Values that packets with credit use, one after the other.
 CREDIT_VALUES = 128
 
 
@@ -46,7 +46,7 @@ class PinnedAgreement:
         equal: how many take the same time to the picosecond.
         largest_ps: the largest difference of a flow, ours less theirs, picoseconds.
         mean: relative difference of the means.
-        problems: why it does not agree; none if it does.
+        problems: why it does not agree; empty if it does.
     """
 
     case: str
@@ -70,7 +70,7 @@ class Sent:
     """Row of a flow's direction: packets that granted credit."""
 
     def __init__(self) -> None:
-        """None so far."""
+        """Start without any grants."""
         self.grants = 0
 
 
@@ -91,7 +91,7 @@ class Pinned(HostScheme):
         return Layout(picks_acks=True)
 
     def pick(self, cx: Cx, flow: Sent, packet: Packet, header: Header) -> int | None:
-        """The recorded spine; of packets that grant credit, any, by a value that counts up."""
+        """Choose the recorded spine; for packets that grant credit any, by a value that counts up."""
         del header
         if packet.kind == "ack" and packet.seq == 0:
             flow.grants += 1
@@ -102,7 +102,7 @@ class Pinned(HostScheme):
 
 
 def replays(cases: Sequence[UetCase]) -> tuple[list[PinnedAgreement], list[Refused]]:
-    """Run each recorded run of each case on its paths; with the cases that cannot be built here, or read.
+    """Run each recorded run of each case on its paths; also return the cases that cannot be built here, or read.
 
     Raises:
         SpecError: there is no other case.
@@ -156,7 +156,7 @@ def paths(case: UetCase, seed: int) -> dict[tuple[int, str], int]:
     """The recorded spine of each flow and direction that leaves its rack.
 
     Raises:
-        SpecError: the file is not there, or is another.
+        SpecError: the file is missing, or is not such a file.
     """
     told = case.rows(seed, "paths", COLUMNS, lambda row: ((int(row["flow"]), row["dir"]), int(row["spine"])))
     return dict(told)

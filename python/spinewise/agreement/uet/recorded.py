@@ -1,7 +1,7 @@
 """Cases of uet-htsim: ``cases.jsonl`` with one line a case and seed, ``flows/<case>.s<seed>.csv.gz``, ``inputs/``.
 
-A line names the program's options. Each must be known: one that is passed over would be another run. A case that has
-another is refused, and the others are compared.
+A line names the program's options. Each must be known: ignoring one would make another run. A case that has
+an unknown one is refused, and the others are compared.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from spinewise.errors import SpecError, nearest
 
 CASES = "cases.jsonl"
 T = TypeVar("T")
-# Files of a recorded run, by what they tell.
+# Files of a recorded run, by content.
 ENDINGS = {"flows": "csv.gz", "paths": "paths.csv.gz"}
-# What the names of cases begin with whose paths were recorded.
+# The prefix of the names of cases whose paths were recorded.
 PINNED = "det."
 COLUMNS = ("flow", "src", "dst", "size_bytes", "start_ps", "fct_ps", "new", "rtx", "acks", "nacks", "pulls", "rts")
 # Options that take a value (or several), and flags.
@@ -45,7 +45,7 @@ FLAGS = (
 
 @dataclass(frozen=True)
 class Times:
-    """What one recorded run came to.
+    """The outcome of one recorded run.
 
     Attributes:
         flows: numbers of the flows, as they are listed; the rest is in that order.
@@ -68,7 +68,7 @@ class Refused:
 
     Attributes:
         case: its name.
-        problems: why.
+        problems: the reasons.
     """
 
     case: str
@@ -85,11 +85,11 @@ class UetCase:
 
     Attributes:
         name: topology.traffic.lb.cc, and a variant perhaps.
-        folder: where the cases lie.
-        options: of the program, by name without the dash.
+        folder: the folder of the cases.
+        options: the program's options, by name without the dash.
         topo: the topology file; None for the program's own fat-tree of 1,024 hosts.
         matrix: the connection matrix.
-        seeds: recorded.
+        seeds: the recorded seeds.
     """
 
     name: str
@@ -111,7 +111,7 @@ class UetCase:
         """The values of an option that are whole numbers, as many as there are defaults.
 
         Raises:
-            SpecError: they are others.
+            SpecError: their number or kind is another.
         """
         words = self.options.get(name)
         if words is None:
@@ -123,19 +123,19 @@ class UetCase:
 
     @property
     def pins(self) -> bool:
-        """Were the paths of its flows recorded?"""
+        """Whether the paths of its flows were recorded."""
         return self.name.startswith(PINNED) and all(self.file(seed, "paths").is_file() for seed in self.seeds)
 
     @property
     def receiver_paces(self) -> bool:
-        """Do receivers grant credit?"""
+        """Whether receivers grant credit."""
         return not {"receiver_cc_only", "receiver_cc"}.isdisjoint(self.options)
 
     def times(self, seed: int) -> Times:
-        """What was recorded at a seed.
+        """The recorded outcome at a seed.
 
         Raises:
-            SpecError: the file is not there, or is another.
+            SpecError: the file is missing, or is not such a file.
         """
         names = ("flow", "start_ps", "fct_ps", "rtx", "acks", "nacks", "pulls")
         found = self.rows(seed, "flows", COLUMNS, lambda row: [int(row[name]) for name in names])
@@ -147,10 +147,10 @@ class UetCase:
         return self.folder / "flows" / f"{self.name}.s{seed}.{ENDINGS[what]}"
 
     def rows(self, seed: int, what: str, columns: Sequence[str], read: Callable[[dict[str, str]], T]) -> list[T]:
-        """The rows of a file of a recorded run, which has these columns, as `read` takes them.
+        """Rows of a file of a recorded run, which has these columns, converted by `read`.
 
         Raises:
-            SpecError: the file is not there, or is another.
+            SpecError: the file is missing, or is not such a file.
         """
         path = self.file(seed, what)
         try:
@@ -165,10 +165,10 @@ class UetCase:
 
 
 def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[UetCase], list[Refused]]:
-    """The cases of a folder that fit any pattern (all, without one), and those that have an option that is not known.
+    """The cases of a folder that match any pattern (all, without one), and those with an unknown option.
 
     Raises:
-        SpecError: a line that is no case, no case that fits, or none whose options are known.
+        SpecError: a line is not a case, no case matches, or none has only known options.
     """
     path = Path(folder) / CASES
     by_name: dict[str, UetCase] = {}
@@ -189,10 +189,10 @@ def find(folder: str | Path, patterns: Sequence[str] = ()) -> tuple[list[UetCase
 
 
 def refused(errors: Mapping[str, SpecError], others: Sequence[object]) -> list[Refused]:
-    """The cases that cannot be run, by name, beside others that can.
+    """The cases that cannot be run, by name, if there are others that can.
 
     Raises:
-        SpecError: there are no others: that of the first.
+        SpecError: there are no others; the error is that of the first.
     """
     for error in errors.values():
         if not others:
@@ -209,13 +209,13 @@ def read_line(line: str, number: int, path: Path) -> tuple[str, int, UetCase]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         allowed = 'a JSON object with "case", "options", "seed" and "cm", as this Spinewise reads them'
         raise SpecError(f"line {number}", line[:60], allowed, str(error), file=str(path)) from None
-    # The program's own fabric is what it takes without the option.
+    # The program uses its own fabric without the option.
     topo = Path(known["topo"][0]).name if known.get("topo") else None
     return name, int(seed), UetCase(name, path.parent, known, topo, matrix, [])
 
 
 def check(case: UetCase, number: int, path: Path) -> None:
-    """See that each option is known.
+    """Check that each option is known.
 
     Raises:
         SpecError: one is not.

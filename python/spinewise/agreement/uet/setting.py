@@ -1,4 +1,4 @@
-"""The spec of a case of uet-htsim: what its options mean here."""
+"""The spec of a case of uet-htsim: the meaning of its options here."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PRESET = "uet-htsim"
 MTU_BYTES, HEADER_BYTES = 4_150, 64
 # How much slower a link of a degraded switch is.
 SLOWER = 4
-# Takes what falls on one instant in the order in which the program does.
+# Handles what falls on one instant in the program's order.
 ENGINE = "htsim"
-# The program's own fat-tree, where no topology is given.
+# The program's own fat-tree, used if no topology is given.
 K16: Topology = {
     "kind": "fat_tree", "pods": 16, "leaves_per_pod": 8, "aggregations_per_pod": 8, "cores_per_aggregation": 8,
     "hosts_per_leaf": 8, "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000,
@@ -34,8 +34,8 @@ LOAD_BALANCERS = {
     "mixed": "uet_mixed",
 }
 SENDERS = {"nscc": "nscc", "dctcp": "dctcp_per_mark", "constant": "constant"}
-# What its adaptive switches compare ports by. Nothing feeds the program's meters of use, and no port pauses, so those
-# two always tie: what compares queues too compares queues alone, and what does not draws any port.
+# The quantities by which its adaptive switches compare ports. Nothing feeds the program's meters of use, and no port
+# pauses, so those two always tie: a mode with queues compares only queues, and one without them draws any port.
 TIES = "pause"
 COMPARED = {
     "queue": "queue", "pqb": "queue", "pq": "queue", "qb": "queue", "bandwidth": TIES, "pause": TIES, "pb": TIES,
@@ -43,7 +43,7 @@ COMPARED = {
 # Turns at leaves, hashes above.
 ROUND_AND_HASH = "rr_ecmp"
 ROUND: dict[str, str | float | bool] = {"tiers": "leaf", "reshuffle_rounds": 5, "least_bytes": 0}
-# What switches do whose hosts have one value.
+# The behaviour of switches whose hosts have one value.
 UNDER: dict[str, Scheme] = {
     "ecmp_host_ar": {"name": "host_ar"},
     ROUND_AND_HASH: {"name": "round_robin", "params": ROUND},
@@ -57,7 +57,7 @@ def spec_of(case: UetCase, seed: int, flow_file: Path) -> Spec:
     """The spec of a case at a seed; its flows are written into `flow_file`.
 
     Raises:
-        SpecError: an option whose value is not known, or a file of the case that cannot be read.
+        SpecError: an option has an unknown value, or a file of the case cannot be read.
     """
     topology = topology_of(case)
     flows = htsim_cm.read(case.folder / "inputs" / case.matrix, Reading(start_unit="us"))
@@ -85,7 +85,7 @@ def topology_of(case: UetCase) -> Topology:
         found = htsim_topo.read(case.folder / "inputs" / case.topo)
         topology = cast(Topology, tomllib.loads(found.fabric.toml())["topology"])
         if topology["host_rate_gbps"] != gbps:
-            # NICs there go by the option, ports by the file.
+            # NICs there follow the option, ports the file.
             allowed = f"the rate of hosts in {case.topo}, {topology['host_rate_gbps']} Gbps, in Mbps"
             raise SpecError("-linkspeed", case.number("linkspeed", USUAL_MBPS), allowed, file=case.name)
     if not {"nodes", "tiers"}.isdisjoint(case.options):
@@ -97,7 +97,7 @@ def topology_of(case: UetCase) -> Topology:
 
 
 def check_size(case: UetCase, topology: Topology) -> None:
-    """See that hosts and tiers of switches are as many as the options say."""
+    """Check that the numbers of hosts and of tiers agree with the options."""
     fabric = core.topology({"topology": topology, "traffic": [{"kind": "permutation", "size_bytes": 1}]})
     tiers = Counter(node["tier"] for node in fabric["nodes"])
     for option, there in (("nodes", tiers["host"]), ("tiers", len(tiers) - 1)):
@@ -109,7 +109,7 @@ def slower(topology: Topology, count: int) -> list[Override]:
     """The first spines at a quarter of their speed; in three tiers the first links from cores downwards."""
     rate = float(topology["host_rate_gbps"]) / SLOWER
     if topology["kind"] == "leaf_spine":
-        # A count beyond the spines slows all of them.
+        # A count above the number of spines slows all of them.
         return [{"spine": spine, "rate_gbps": rate} for spine in range(min(count, int(topology["spines"])))]
     columns, cores = int(topology["aggregations_per_pod"]), int(topology["cores_per_aggregation"])
     pairs = [(agg, link) for agg in range(columns * int(topology["pods"])) for link in range(cores)]
@@ -168,7 +168,7 @@ def switch_of(case: UetCase, topology: Topology) -> Switch:
         "mark_last_hop": not case.receiver_paces,
     }
     if case.option("strat", "") == ROUND_AND_HASH:
-        # Its ports mark above half of their room, whatever the option for marks says.
+        # Its ports mark above half of their capacity, whatever the option for marks is.
         switch["ecn_min_bytes"] = switch["ecn_max_bytes"] = queue * MTU_BYTES // 2
     elif "ecn" in case.options:
         low, high = case.numbers("ecn", 0, 0)
@@ -187,7 +187,7 @@ def adaptive(case: UetCase) -> dict[str, str | float | bool]:
 
 
 def scheme_of(case: UetCase) -> Scheme:
-    """``[scheme]``: what switches do if they choose, else how hosts choose entropy values."""
+    """``[scheme]``: the switches' algorithm if they choose, else the hosts' choice of entropy values."""
     strategy = case.option("strat", "")
     paths = case.number("paths", USUAL_PATHS)
     if strategy == "ecmp_ar":
@@ -199,10 +199,10 @@ def scheme_of(case: UetCase) -> Scheme:
         raise SpecError("-strat", strategy, allowed, file=case.name)
     fabric: Scheme = {"fabric": "host_ar"} if strategy == "ecmp_host_ar" else {}
     if strategy == ROUND_AND_HASH:
-        # Leaves take turns, whichever value a packet has; switches above them hash it.
+        # Leaves take turns, whatever the value of a packet; switches above them hash it.
         fabric = {"fabric": "round_robin", "fabric_params": ROUND}
     if paths == 1:
-        # Of one value, so that grants, whose values the program counts by themselves, have others.
+        # One value, so that grants, whose values the program counts separately, have others.
         return UNDER.get(strategy, {"name": "oblivious", "params": {"values": 1}})
     balancer = case.option("load_balancing_algo", "mixed")
     if balancer not in LOAD_BALANCERS:
@@ -212,6 +212,6 @@ def scheme_of(case: UetCase) -> Scheme:
     if name in ("bitmap", "uet_mixed"):
         params["timeout_blames"] = "first"
     if name == "reps" and "disable_trim" in case.options:
-        # The program freezes at any timeout and aborts without trimming: a run of it that was recorded met none.
+        # The program freezes at any timeout and aborts without trimming: none of its recorded runs had one.
         params["freezing"] = "idle_timeout"
     return {**fabric, "name": name, "params": params}

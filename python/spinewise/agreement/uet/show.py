@@ -44,7 +44,7 @@ def show(
 
 
 def cell(one: Compared) -> str:
-    """A statistic: ours, how far it is from theirs, and z."""
+    """A statistic: ours, its difference from theirs, and z."""
     return f"{units.digits(one.ours)} {100 * one.relative:+.1f} % ({one.z:+.1f})"
 
 

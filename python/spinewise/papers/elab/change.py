@@ -1,4 +1,4 @@
-"""How soon ELAB senses a change: own addition, on the paper's "tens of microseconds" (§2).
+"""How fast ELAB senses a change: our own addition, on the paper's "tens of microseconds" (§2).
 
 Set-up T4-A with a third leaf, linked to spine 2 alone, whose UDP of 3 Gbps takes half of path 2 for a while. Each
 path's ceiling B_i is read from the sender's table.
@@ -30,9 +30,9 @@ from spinewise.shapes import Spec, Step, Topology
 from spinewise.specs.spec import set_path
 
 CURVES = (ELAB, HIDDEN, MASKED)
-# A mark made at the spine takes 40 µs to the receiver, and the answer 80 µs back: no end host hears of it earlier.
+# A mark made at the spine takes 40 µs to the receiver, and the answer 80 µs back: no end host can learn of it earlier.
 FIRST_NEWS_S = 120e-6
-# What "tens of microseconds" are at most.
+# The upper limit for "tens of microseconds".
 TENS_S = 100e-6
 TRANSPORTS = (MAIN, RACK, TOLERANT, "DCTCP, RACK-TLP")
 
@@ -73,10 +73,10 @@ def runs(effort: Effort) -> list[Run]:
 
 
 def in_tens_of_microseconds(metric: str, curve: str, measured: Measured) -> Verdict:
-    """Within 100 µs of the first news that a host can have, in every seed; in part where in some.
+    """Judge the time within 100 µs of the first news that a host can have, in every seed; in part if in some.
 
-    A seed whose B passes the mark before there can be news does so by chance, and does not count. One in which it never
-    passes it does: B was not sensed.
+    A seed whose B passes the mark before there can be news does so by chance, and does not count. One that never
+    passes it counts as a failure: B was not sensed.
     """
     told = [value for value in measured.values(curve, 0.0, metric) if not value < FIRST_NEWS_S]
     if not told:

@@ -1,7 +1,7 @@
 """Four things behind the verdicts that the experiments do not show: `python -m spinewise.papers.elab.checks`.
 
-How CLOVE's split depends on how often a weight is cut; at which splits three duplicate acknowledgements come; and what
-becomes of ELAB on the asymmetric fabric, by leaf, by time, when it knows all paths from the start, and against Hermes
+How CLOVE's split depends on how often a weight is cut; at which splits three duplicate acknowledgements come; and how
+ELAB fares on the asymmetric fabric, by leaf, by time, when it knows all paths from the start, and against Hermes
 as arrivals last longer.
 """
 
@@ -31,7 +31,7 @@ def measured(scheme: str, transport: str, rate_gbps: float = 3.0) -> dict[str, f
 
 
 def cuts() -> None:
-    """CLOVE's splits by the least time between two cuts of a weight."""
+    """Print CLOVE's splits by the least time between two cuts of a weight."""
     for cut in CUTS_US:
         found = measured(f"clove:redistribute=off:flowlet_gap_us=0:cut_interval_us={cut}", MAIN)
         splits = ", ".join(f"{found[f'first_p{p:02}'] / (1 - found[f'first_p{p:02}'] + 1e-9):.2f}" for p in (5, 50, 95))
@@ -41,7 +41,7 @@ def cuts() -> None:
 
 
 def duplicates() -> None:
-    """What the oracle's split resends with three duplicates, by how unequal the paths are."""
+    """Print what the oracle's split resends with three duplicates, by how unequal the paths are."""
     for rate in (6.0, 4.0, 3.0, 2.0, 1.5, 1.0):
         found = measured("proportional", MAIN, rate)
         print(
@@ -51,7 +51,7 @@ def duplicates() -> None:
 
 
 def asymmetric(load: float, arrivals_us: float) -> None:
-    """Completion times by the leaf that sends and by when, and what the slow leaf's uplinks carried."""
+    """Print completion times by the sending leaf and by time, and the traffic on the slow leaf's uplinks."""
     for scheme in ("ecmp", "proportional", fabric.HERMES_SPEC, "elab", "elab:discovery=blind"):
         spec = fabric.under(parse(scheme), large.spec(load, TOLERANT, arrivals_us, fig13.OVERRIDE))
         if scheme.endswith("blind"):
@@ -71,7 +71,7 @@ def asymmetric(load: float, arrivals_us: float) -> None:
 
 
 def longer(load: float, arrivals_us: float) -> None:
-    """ELAB's mean completion time over Hermes' in arrivals of this length, and how it grows in them."""
+    """Print ELAB's mean completion time over Hermes' in arrivals of this length, and its growth during them."""
     for seed in (1, 2):
         means, thirds = [], []
         for scheme in ("elab", fabric.HERMES_SPEC):

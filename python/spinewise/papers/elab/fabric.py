@@ -1,4 +1,4 @@
-"""What the experiments on ELAB share: the set-ups T4-A to T4-D, the schemes, and the assumptions."""
+"""Parts shared by the experiments on ELAB: the set-ups T4-A to T4-D, the schemes, and the assumptions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRANSPORTS: Mapping[str, Transport] = {
     "DCTCP, reordering ignored": {"kind": "dctcp", "dupack_threshold": 0},
 }
 
-# §3.1 and §5.1: two thirds of the weight are left, and nobody gets the third; packet by packet, or no single flow could
+# §3.1 and §5.1: two thirds of the weight are left, and the third is lost; packet by packet, or no single flow could
 # be split in proportion.
 _CLOVE = "clove:redistribute=off:flowlet_gap_us="
 # §5.1: T_ECN 40 %, T_RTT_low 20 µs above the base RTT, T_RTT_high twice the base RTT.
@@ -42,7 +42,7 @@ _OF: Mapping[str, str] = {
 
 
 def schemes(*labels: str) -> list[Variant]:
-    """These schemes with their labels."""
+    """The schemes with these labels."""
     return [parse(f"{_OF[label]}@{label}") for label in labels]
 
 

@@ -112,7 +112,7 @@ def more_than_a_tenth(measured: Measured) -> Verdict:
 
 
 def gains(claimed: float, measured: Measured) -> Verdict:
-    """How far ELAB's utilisation is above CLOVE's and Hermes'."""
+    """Judge how far ELAB's utilisation is above CLOVE's and Hermes'."""
     return claims.graded(
         claims.increase(measured, ELAB, other, "utilisation", PAPERS, claimed=claimed)
         for other in (CLOVE, SLOW, FLOWLETS, HERMES)
@@ -141,7 +141,7 @@ STATEMENTS = (
 )
 
 
-# Other rates of path 1 are run under the first transport alone.
+# Other rates of path 1 are run only under the first transport.
 OTHER_RATES = (Panel("2", "utilisation", "the same over other paths 1", "path 1, Gbps", "% of both", 100.0, MAIN),)
 
 

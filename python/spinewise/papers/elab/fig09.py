@@ -44,7 +44,7 @@ VARIATIONS = {
     DCTCP: Variation(DCTCP),
     WIDE: Variation(MAIN, {"topology.host_rate_gbps": 40}),
 }
-# ECMP has four outcomes; the last two variations are there for their size only.
+# ECMP has four outcomes; the last two variations matter only for their size.
 SEEDS = {MAIN: 8, RACK: 8, TOLERANT: 8, DCTCP: 5, WIDE: 5}
 
 
@@ -88,14 +88,14 @@ def other_cloves(measured: Measured) -> Verdict:
 
 
 def faster_than_placement(placement: int, measured: Measured) -> Verdict:
-    """ELAB against ECMP where its hashes placed the flows so."""
+    """ELAB against ECMP with flows that its hashes placed like this."""
     seeds = {m.run.seed for m in measured.at("ECMP", 0.0) if m.values["placement"] == placement}
     part = Measured([m for m in measured.measurements if m.run.seed in seeds], measured.variant)
     return claims.reduction(part, ELAB, "ECMP", "mean_fct_s", 0.0, claimed=0.31)
 
 
 def avoid_each_other(curve: str, measured: Measured) -> Verdict:
-    """F2 mostly by way of spine 2, F1 mostly by way of spine 1."""
+    """F2 mostly over spine 2, F1 mostly over spine 1."""
     return claims.graded(
         [
             claims.below_limit(measured, curve, "F2_first", 0.5, 0.0),

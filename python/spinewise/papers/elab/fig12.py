@@ -17,7 +17,7 @@ SIMILAR = 0.05
 
 
 def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
-    """Below ECMP, by as little as may be told from nothing."""
+    """Judge whether a curve is below ECMP, by the smallest visible effect."""
     return claims.graded(
         claims.reduction(measured, curve, "ECMP", readings.MEAN, x, claimed=LITTLE, whose=claims.OURS)
         for x in measured.xs
@@ -25,7 +25,7 @@ def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
 
 
 def ahead(other: str, measured: Measured) -> Verdict:
-    """ELAB ahead of CLOVE or Hermes, by 1 % at least at every load."""
+    """ELAB ahead of CLOVE or Hermes, by at least 1 % at every load."""
     return large.below(other, 0.01, measured.xs, measured)
 
 

@@ -28,18 +28,18 @@ def similar(other: str, measured: Measured) -> Verdict:
 
 
 def better_than_ecmp(curve: str, measured: Measured) -> Verdict:
-    """Below ECMP under light load."""
+    """Judge whether a curve is below ECMP under light load."""
     return claims.graded(claims.lower(measured, curve, ["ECMP"], readings.MEAN, [x]) for x in light(measured))
 
 
 def at_least(other: str, claimed: float, measured: Measured) -> Verdict:
-    """Above light load, the smaller number of the paper's range."""
+    """Judge the smaller number of the paper's range, above light load."""
     heavy = [x for x in measured.xs if x > LIGHT]
     return large.below(other, claimed, heavy, measured)
 
 
 def up_to(other: str, claimed: float, measured: Measured) -> Verdict:
-    """The abstract's number, in the cell that suits it best."""
+    """The abstract's number, in the cell that fits it best."""
     return claims.up_to(measured, ELAB, readings.MEAN, claimed=claimed, others=[other])
 
 

@@ -1,4 +1,4 @@
-"""What the schemes and transports of the experiments on ELAB are called in figures."""
+"""The names of schemes and transports in the figures of the experiments on ELAB."""
 
 from __future__ import annotations
 

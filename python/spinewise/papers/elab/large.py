@@ -73,7 +73,7 @@ def runs(loads: Sequence[float], others: Sequence[float], override: Sequence[Ove
 
 
 def panels(number: str) -> tuple[Panel, ...]:
-    """The paper's panel, and what explains it."""
+    """The paper's panel, and those that explain it."""
     return tuple(
         panel
         for name in TRANSPORTS
@@ -90,7 +90,7 @@ def panels(number: str) -> tuple[Panel, ...]:
 
 
 def below(other: str, claimed: float, xs: Sequence[float], measured: Measured) -> Verdict:
-    """How far ELAB's mean completion time is below another's."""
+    """Judge how far ELAB's mean completion time is below another's."""
     return claims.graded(
         claims.reduction(measured, ELAB, other, readings.MEAN, x, claimed=claimed) for x in measured.xs if x in xs
     )

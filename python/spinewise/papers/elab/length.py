@@ -1,4 +1,4 @@
-"""ELAB Fig. 13 at one load while arrivals last longer: what the paper does not say is how long they do (T4-D)."""
+"""ELAB Fig. 13 at one load with longer arrivals: the paper does not give their length (T4-D)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables to read by hand, from what `spinewise reproduce` wrote.
+"""Tables for reading, from the output of `spinewise reproduce`.
 
 `python -m spinewise.papers.elab.tables DIR...` prints them.
 """
@@ -37,7 +37,7 @@ CHANGE = ("quiet_s", "sensed_s", "settled_s", "freed_s", "resettled_s")
 
 
 def placements(measured: Measured) -> str:
-    """ECMP's outcomes by where its hashes placed the two flows, and how often."""
+    """ECMP's outcomes by the placement of the two flows, and their frequency."""
     found = []
     for variant in dict.fromkeys(m.run.variant for m in measured.measurements):
         part = [m for m in measured.within(variant).measurements if m.run.curve == "ECMP"]
@@ -50,7 +50,7 @@ def placements(measured: Measured) -> str:
 
 
 def soon(measured: Measured) -> str:
-    """Median, least and most over seeds in ms, and how often it never came."""
+    """Median, minimum and maximum over seeds in ms, and how often it never came."""
     found = []
     for variant in dict.fromkeys(m.run.variant for m in measured.measurements):
         part = measured.within(variant)

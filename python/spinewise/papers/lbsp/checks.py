@@ -1,7 +1,7 @@
-"""Things behind the verdicts that the experiments do not show: `python -m spinewise.papers.lbsp.checks`.
+"""Measurements behind the verdicts that the experiments do not show: `python -m spinewise.papers.lbsp.checks`.
 
-How many packets ever wait on the way to T5; how much longer S2's flow takes over a slow link, by what the paper leaves
-open; which flows are slow at 8:1 and where their packets wait.
+How many packets ever wait on the way to T5; how much longer S2's flow takes over a slow link, by assumptions the paper
+leaves open; which flows are slow at 8:1 and where their packets wait.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ def once(spec: Spec, changes: Mapping[str, object], schemes: Iterable[str]) -> d
 
 
 def longest(result: Result, head: str, tail: str) -> int:
-    """Most packets that waited at any link with such a name."""
+    """The most packets that waited at any link with such a name."""
     links = (link for link in result.report["links"] if link["name"].startswith(head) and link["name"].endswith(tail))
     longest_bytes: int = max(int(link["longest_queue_bytes"]) for link in links)
     return longest_bytes // int(PACKET)
 
 
 def waiting() -> None:
-    """Fig. 6b: a third duplicate needs a packet that waits for three others."""
+    """Print for Fig. 6b: a third duplicate needs a packet that waits for three others."""
     for what in ("as in the figures", "a host's queue of 250 packets", "window of 20 packets at most"):
         for condition, word in ((WHOLE, "whole"), (LINK, "link down"), (SWITCH, "switch down")):
             spec = fig06b.spec(condition, RENO, 1, 1)
@@ -62,7 +62,7 @@ def waiting() -> None:
 
 
 def slow_link() -> None:
-    """Fig. 7c: S2's flow over a slow link against a whole tree."""
+    """Print for Fig. 7c: S2's flow over a slow link against a whole tree."""
     for what, changes in OPEN.items():
         for size in fig07c.TREES:
             texts = []
@@ -77,7 +77,7 @@ def slow_link() -> None:
 
 
 def oversubscribed() -> None:
-    """Fig. 7a: each flow's time at 4:1 and 8:1, and where packets wait."""
+    """Print for Fig. 7a: each flow's time at 4:1 and 8:1, and where packets wait."""
     for ratio in (4.0, 8.0):
         for condition in ("whole", "link down"):
             found = once(fig07a.spec(ratio, condition, RENO, 1, 1), {}, ("LBSP", *fabric.BASELINES))

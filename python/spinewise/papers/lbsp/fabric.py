@@ -1,6 +1,6 @@
-"""What the experiments on LBSP share: the set-ups T1-A to T1-D, the schemes, checks, and the assumptions.
+"""Parts shared by the experiments on LBSP: the set-ups T1-A to T1-D, the schemes, checks, and the assumptions.
 
-The paper ran ns-2 and names few of its settings: where it is silent, ns-2's own defaults stand (segments of 1000 bytes,
+The paper ran ns-2 and names few of its settings: where it is silent, ns-2's own defaults apply (segments of 1000 bytes,
 a first window of two), with today's usual ones beside them.
 """
 
@@ -36,15 +36,15 @@ TRANSPORTS: Mapping[str, Transport] = {
 }
 
 LBSP, NS2, SCATTER, RANDOM = "LBSP", "scatter as in ns-2", "scatter", "random scatter"
-# The paper's "original packet scatter scheme" may be any of these. The first heads the verdicts, for the paper ran
-# ns-2: there a switch takes turns for each destination by itself. In the second it does for all packets together.
+# The paper's "original packet scatter scheme" may be any of these. The first heads the verdicts, because the paper ran
+# ns-2: there a switch takes turns separately for each destination. In the second it does so for all packets together.
 BASELINES = (NS2, SCATTER, RANDOM)
 AS_IN_NS2 = "scatter with a pointer per destination, as in ns-2, which the paper ran"
 _OF = {LBSP: "lbsp", NS2: "packet_scatter:pointer=destination", SCATTER: "packet_scatter", RANDOM: "rps"}
 
 
 def schemes(*labels: str) -> list[Variant]:
-    """These schemes with their labels."""
+    """The schemes with these labels."""
     return [parse(f"{_OF[label]}@{label}") for label in labels or _OF]
 
 
@@ -71,7 +71,7 @@ def long_flows(tree: Tree, rounds: int, seed: int, size_bytes: int = LONG_BYTES)
     """Fig. 3: two flows S1 to D1, one S2 to D2 and one S3 to D3; at k = 16 one more from the pod of S1 and S2.
 
     S1's flows share its link and take twice as long, so the others are sent twice as often. D1 and D2 differ in the
-    lowest bit alone: with A11-T11 avoided S1 and S2 are of one path group. Starts are up to 10 ms apart.
+    lowest bit alone: with A11-T11 avoided, S1 and S2 are in one path group. Starts are up to 10 ms apart.
     """
     source, other, target = tree.leaf // tree.half, tree.k // 2, 1
     to = [tree.host(target, 1, number) for number in range(4)]
@@ -92,7 +92,7 @@ def long_flows(tree: Tree, rounds: int, seed: int, size_bytes: int = LONG_BYTES)
 
 
 def relabelled(measured: Measured, places: Mapping[str, float], x: float) -> Measured:
-    """The measurements at `x` of some variants, each at a place of its own: to compare one variant with another."""
+    """The measurements at `x` of some variants, each at a place of its own, to compare variants with each other."""
     return Measured(
         [
             replace(one, run=replace(one.run, x=places[one.run.variant]))
@@ -103,7 +103,7 @@ def relabelled(measured: Measured, places: Mapping[str, float], x: float) -> Mea
 
 
 def unchanged(measured: Measured, curve: str, metric: str, before: float, after: float, *, within: float) -> Verdict:
-    """`metric` of `curve` at x = `after` lies within a share of what it is at `before`."""
+    """`metric` of `curve` at x = `after` is within a share of its value at `before`."""
     change = claims.step(measured, curve, metric, before, after)
     bound = within * measured.interval(curve, before, metric).mean
     status = claims.unsure(change)
@@ -117,7 +117,7 @@ def unchanged(measured: Measured, curve: str, metric: str, before: float, after:
 
 
 def grows(measured: Measured, curve: str, metric: str, before: float, after: float, *, factor: float) -> Verdict:
-    """`metric` of `curve` at x = `after` is at least `factor` times what it is at `before`, seed by seed."""
+    """`metric` of `curve` at x = `after` is at least `factor` times its value at `before`, seed by seed."""
     late, early = (np.asarray(measured.values(curve, x, metric)) for x in (after, before))
     ratio = stats.t_interval(late / early)
     status = claims.unsure(ratio)

@@ -1,4 +1,4 @@
-"""LBSP Figs. 6a and 7b: flows of 32 KB between all hosts of an 8-ary fat-tree, something wrong (T1-A, T1-D)."""
+"""LBSP Figs. 6a and 7b: flows of 32 KB between all hosts of an 8-ary fat-tree with a fault (T1-A, T1-D)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ APART, TOGETHER, FULL = "starts apart", "starts together", "links 0.8 full"
 PERIOD_US = {APART: BUSY_US, TOGETHER: BUSY_US, FULL: FULL_US}
 # Permutations, or as many flows; quick, full and whole.
 ROUNDS = {APART: (40, 80, 800), TOGETHER: (40, 80, 800), FULL: (100, 150, 10_000)}
-# Which transports are run in which reading.
+# The transports run in each reading.
 CASES = (
     *((APART, transport) for transport in (RENO, NEWRENO, RACK, USUAL)),
     (TOGETHER, RENO),
@@ -62,7 +62,7 @@ def spec(condition: float, reading: str, transport: str, rounds: int) -> Spec:
 
 
 def rounds_of(reading: str, effort: Effort) -> int:
-    """How many permutations."""
+    """The number of permutations."""
     quick, full, whole = ROUNDS[reading]
     return effort.choose(full=full, quick=quick, whole=whole)
 
@@ -85,7 +85,7 @@ def runs(effort: Effort) -> list[Run]:
 
 
 def matters_little(curves: tuple[str, ...], measured: Measured) -> Verdict:
-    """Neither a link nor a switch moves the 99.9th percentile much."""
+    """Neither a link nor a switch changes the 99.9th percentile much."""
     return claims.graded(
         fabric.unchanged(measured, curve, "p999_s", WHOLE, condition, within=LITTLE)
         for curve in curves
@@ -94,7 +94,7 @@ def matters_little(curves: tuple[str, ...], measured: Measured) -> Verdict:
 
 
 def marginally_better(baseline: str, measured: Measured) -> Verdict:
-    """Scatter below LBSP, whatever fails, and by little."""
+    """Scatter slightly below LBSP, whatever fails."""
     return claims.graded(
         claims.combined(
             [
@@ -107,12 +107,12 @@ def marginally_better(baseline: str, measured: Measured) -> Verdict:
 
 
 def worse_than_down(baseline: str, measured: Measured) -> Verdict:
-    """What a slow link adds is more than what a dead one does."""
+    """Judge whether a slow link adds more than a dead one does."""
     return fabric.grows(measured, baseline, "p999_s", LINK, DEGRADED, factor=1.0)
 
 
 def less_affected(baseline: str, measured: Measured) -> Verdict:
-    """Below scatter while a link is slow."""
+    """Judge whether LBSP is below scatter while a link is slow."""
     return claims.lower(measured, LBSP, [baseline], "p999_s", [DEGRADED])
 
 
@@ -132,7 +132,7 @@ STATEMENTS = (
 
 
 def panels(name: str) -> tuple[Panel, ...]:
-    """The paper's two figures have one axis here."""
+    """The paper's two figures, which have one axis here."""
     return (
         Panel("6a and 7b", "p999_s", "99.9th percentile of completion", "", "ms", 1e3, name, words=WORDS),
         Panel("6a and 7b", "mean_s", "mean completion", "", "ms", 1e3, name, words=WORDS),

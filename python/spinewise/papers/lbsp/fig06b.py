@@ -30,7 +30,7 @@ TREE = SMALL
 TRANSPORTS = tuple(fabric.TRANSPORTS)
 PAIRS = ("S1", "S2", "S3")
 ALIKE = 0.05
-# What is less than this is no difference on the paper's scale.
+# Differences below this do not count on the paper's scale.
 VISIBLE = 0.01
 
 
@@ -66,14 +66,14 @@ def equal(baseline: str, measured: Measured) -> Verdict:
 
 
 def better(baseline: str, measured: Measured) -> Verdict:
-    """LBSP below scatter while the link is down, by what can be seen."""
+    """LBSP visibly below scatter while the link is down."""
     return claims.reduction(
         measured, LBSP, baseline, "p999_s", LINK, claimed=VISIBLE / claims.ENOUGH, whose=claims.OURS
     )
 
 
 def suffers_most(baseline: str, measured: Measured) -> Verdict:
-    """Under scatter, S3's flows lose most by the failure, relative to what they had."""
+    """Judge whether, under scatter, S3's flows lose most by the failure, relative to their values without it."""
     growth = {
         pair: np.asarray(measured.values(baseline, LINK, f"{pair}_mean_s"))
         / np.asarray(measured.values(baseline, WHOLE, f"{pair}_mean_s"))
@@ -88,7 +88,7 @@ def suffers_most(baseline: str, measured: Measured) -> Verdict:
 
 
 def larger_gap(baseline: str, measured: Measured) -> Verdict:
-    """Scatter less LBSP is more with a switch down than with a link down."""
+    """The gap between scatter and LBSP is larger with a switch down than with a link down."""
 
     def gap(condition: float) -> NDArray[np.float64]:
         own, its = (np.asarray(measured.values(curve, condition, "p999_s")) for curve in (LBSP, baseline))

@@ -74,14 +74,14 @@ def runs(effort: Effort) -> list[Run]:
 
 
 def against_whole(transport: str, condition: str, curve: str, ratio: float, measured: Measured) -> Verdict:
-    """The 99.9th percentile with something down is within little of that without, at one ratio."""
+    """The 99.9th percentile with something down is close to that without, at one ratio."""
     places = {variant(transport, "whole"): 0.0, variant(transport, condition): 1.0}
     found = fabric.relabelled(measured, places, ratio)
     return fabric.unchanged(found, curve, "p999_s", 0.0, 1.0, within=LITTLE)
 
 
 def no_effect(transport: str, curve: str, measured: Measured) -> Verdict:
-    """At 1:1 and 4:1 a failure changes little."""
+    """Judge whether a failure changes little at 1:1 and 4:1."""
     return claims.graded(
         against_whole(transport, condition, curve, ratio, measured)
         for condition in conditions(transport)[1:]
@@ -91,7 +91,7 @@ def no_effect(transport: str, curve: str, measured: Measured) -> Verdict:
 
 
 def rises(transport: str, curve: str, measured: Measured) -> Verdict:
-    """With a link down, at 8:1 more than twice what it is at 1:1, and nothing is dropped."""
+    """Judge whether, with a link down, 8:1 has more than twice the value of 1:1, and nothing is dropped."""
     part = measured.within(variant(transport, "link down"))
     return claims.combined(
         [
@@ -102,7 +102,7 @@ def rises(transport: str, curve: str, measured: Measured) -> Verdict:
 
 
 def by_the_failure(transport: str, curve: str, measured: Measured) -> Verdict:
-    """At 8:1 it is the link that makes it rise: more than twice what it is without a failure."""
+    """Judge whether at 8:1 the link causes the rise: more than twice the value without a failure."""
     found = fabric.relabelled(measured, {variant(transport, "whole"): 0.0, variant(transport, "link down"): 1.0}, HEAVY)
     return fabric.grows(found, curve, "p999_s", 0.0, 1.0, factor=DRASTIC)
 
@@ -132,7 +132,7 @@ def statements(transport: str) -> tuple[Claim, ...]:
 
 
 def panels(name: str) -> tuple[Panel, ...]:
-    """The figure, and what packets did."""
+    """The figure, and the fate of packets."""
     x = "oversubscription"
     return (
         Panel("7a", "p999_s", "99.9th percentile of completion", x, "s", 1.0, name),

@@ -60,7 +60,7 @@ def slower(metric: str, curve: str, measured: Measured) -> Verdict:
 
 
 def avoided(measured: Measured) -> Verdict:
-    """LBSP's flows take what they take in a whole tree."""
+    """LBSP's flows take as long as in a whole tree."""
     return claims.combined(
         fabric.unchanged(measured, LBSP, metric, WHOLE, DEGRADED, within=LITTLE) for metric in ("p999_s", "S2_mean_s")
     )
@@ -81,7 +81,7 @@ STATEMENTS = (
 
 
 def panels(name: str) -> tuple[Panel, ...]:
-    """The figure, S2's flows alone, and what packets did."""
+    """The figure, S2's flows alone, and the fate of packets."""
     return (
         Panel("7c", "p999_s", "99.9th percentile of completion", "", "s", 1.0, name, words=WORDS),
         Panel("7c", "S2_mean_s", "mean completion, S2", "", "s", 1.0, name, words=WORDS),

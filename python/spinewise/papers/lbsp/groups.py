@@ -1,6 +1,6 @@
 """LBSP §3.4: more path groups, or more paths in each; groups by a hash; while links of one leaf fail one by one.
 
-Every host sends 1 MB to another; the paper says what should come of it, and shows no figure.
+Every host sends 1 MB to another; the paper states the expected outcome, and shows no figure.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ALIKE = 0.05
 
 
 def schemes(size: str) -> list[Variant]:
-    """LBSP with each number of groups, by destination and by hash; scatter beside it."""
+    """LBSP with each number of groups, by destination and by hash; also scatter."""
     found = []
     for label in SIZES[size]:
         text = f"lbsp:leaf_bits={BITS[label]}:aggregation_bits={BITS[label]}"
@@ -80,7 +80,7 @@ def runs(effort: Effort) -> list[Run]:
 
 
 def more_paths(size: str, measured: Measured) -> Verdict:
-    """Nothing down: the fewer groups, the shorter the mean."""
+    """Judge whether, with nothing down, fewer groups have a shorter mean."""
     return claims.combined(claims.lower(measured, FOUR, [other], "mean_s", [DEAD[0]]) for other in SIZES[size][1:])
 
 
@@ -101,7 +101,7 @@ def more_groups(size: str, measured: Measured) -> Verdict:
 
 
 def hash_is_like(measured: Measured) -> Verdict:
-    """Groups by a hash of the header: no longer than by destination, of a permutation."""
+    """Groups by a hash of the header are as fast as those by destination, for a permutation."""
     return claims.alike(measured, HASHED[FOUR], FOUR, "mean_s", DEAD[0], within=ALIKE)
 
 

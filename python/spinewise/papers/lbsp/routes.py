@@ -1,4 +1,4 @@
-"""LBSP §3, Figs. 2, 3 and 5: which links packets take, to the port, and how many pairs of hosts a failure moves."""
+"""LBSP §3, Figs. 2, 3 and 5: the links packets take, to the port, and how many pairs of hosts a failure moves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from spinewise.reproduction.experiment import (
 from spinewise.shapes import Override, Spec, Step
 
 STREAM_BYTES, PACKET_BYTES = 1_000_000, 1500
-# Of a pair's packets.
+# The size of a pair's packets.
 OWN_BYTES = fabric.HEADER_BYTES + 1
 # §3.2: from host 0 to the hosts of T28; §3.1 and Fig. 3: S2 to D2; §3.3.2 and Fig. 5: from host 15 to A31's pod and a
 # leaf beside it.
@@ -89,7 +89,7 @@ def exactly(measured: Measured, x: float, metric: str, wanted: Collection[int]) 
 
 
 def entry_of_a1(measured: Measured) -> Verdict:
-    """A1 and A3 send what is for 112 to 127 by ports 0 and 2; what is for 108 to 111 by the second bit, as ever."""
+    """A1 and A3 send packets for 112 to 127 by ports 0 and 2; those for 108 to 111 by the second bit, as before."""
     part = measured.within(AROUND_C15)
     wanted = {x: (0, 2) if x >= 112 or not int(x) & 2 else (1, 3) for x in part.xs}
     return claims.combined(exactly(part, x, "aggregation_ports", ports) for x, ports in wanted.items())
@@ -128,9 +128,9 @@ def fig_5(measured: Measured) -> Verdict:
 
 
 def moved(size: str, measured: Measured) -> float:
-    """Percent of pairs whose packets another group takes at their leaf.
+    """The percentage of pairs whose packets another group takes at their leaf.
 
-    Two packets a pair, one of data and one that acknowledges; what moves is missing in one group and in the other.
+    Two packets a pair, of data and of acknowledgement; moved packets are missing in one group and added in the other.
     """
     tree = PAIRS[size]
     hosts = tree.k**3 // 4

@@ -1,6 +1,6 @@
-"""LBSP §5: the input port has a say in the group, to keep queues of link groups alike: both readings of a lost text.
+"""LBSP §5: the input port takes part in the choice of a group, to balance the queues of link groups: both readings.
 
-The paper's own traffic and figures of that section are not in our copy; what is known is that groups chosen by
+The paper's own traffic and figures of that section are not in our copy; it is only known that groups chosen by
 destinations alone differ in queue length under heavy load, and that part of the traffic moves to the other group.
 """
 
@@ -44,7 +44,7 @@ HEAVY = LOADS[1:]
 FLOW_BYTES = 1_000_000
 SAMPLE_US = 200
 DRAWN_LOAD = 0.8
-# Who receives: all, or one host of each rack (as storage or a parameter server), whose lowest two bits are alike.
+# The receivers: all, or one host of each rack (as storage or a parameter server), whose lowest two bits are the same.
 ANY, FEW = "all hosts receive", "one host a rack receives"
 RECEIVERS = {ANY: 1, FEW: 4}
 CASES = {f"{transport}, {who}": (transport, who) for who in RECEIVERS for transport in (RENO, RACK)}
@@ -91,7 +91,7 @@ def smaller(curve: str, measured: Measured) -> Verdict:
 
 
 def faster(curve: str, measured: Measured) -> Verdict:
-    """So is the mean completion time."""
+    """The mean completion time is lower, too."""
     return claims.graded(claims.lower(measured, curve, [LBSP], "mean_s", [x]) for x in measured.xs if x in HEAVY)
 
 

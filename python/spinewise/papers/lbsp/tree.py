@@ -1,4 +1,4 @@
-"""The fat-trees of the experiments on LBSP, and what is wrong with them."""
+"""The fat-trees of the experiments on LBSP, and their faults."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from spinewise.shapes import Override, Topology
 
 LINK_DELAY_NS = 50_000
-# Messages of failures, there from the start, have come by then.
+# Messages of failures, which are there from the start, have arrived by then.
 QUIET_US = 10_000
-# Conditions, as they stand on the axis of a figure.
+# Conditions, in their order on the axis of a figure.
 WHOLE, LINK, SWITCH, DEGRADED = 0.0, 1.0, 2.0, 3.0
 CONDITIONS = (WHOLE, LINK, SWITCH, DEGRADED)
 WORDS = ((WHOLE, "whole"), (LINK, "link down"), (SWITCH, "switch down"), (DEGRADED, "link slow"))
@@ -31,7 +31,7 @@ class Tree:
 
     @property
     def half(self) -> int:
-        """Uplinks of a leaf, leaves of a pod, hosts of a leaf."""
+        """The uplinks of a leaf, the leaves of a pod, the hosts of a leaf: the same number."""
         return self.k // 2
 
     @property
@@ -40,7 +40,7 @@ class Tree:
         return self.leaf // self.half * self.half + self.half - 1
 
     def overrides(self, condition: float) -> list[Override]:
-        """What is wrong with the tree."""
+        """The faults of the tree in a condition, as overrides."""
         link: Override = {"leaf": self.leaf, "aggregation": self.aggregation}
         wrong: Mapping[float, list[Override]] = {
             WHOLE: [],

@@ -1,4 +1,4 @@
-"""What is behind the verdicts and the experiments do not show: `python -m spinewise.papers.meet.checks`.
+"""The background of the verdicts that the experiments do not show: `python -m spinewise.papers.meet.checks`.
 
 How completion times of tiny flows grow under MEET, by when flows start; data mining on the asymmetric fabric as the
 Hermes code stops it, against Hermes by either set of rules; and why CLOVE resends.
@@ -31,7 +31,7 @@ def by_millisecond(result: Result, arrivals_ms: int) -> list[float]:
 
 
 def herd(seed: int) -> None:
-    """Tiny flows on the symmetric fabric."""
+    """Print completion times of tiny flows on the symmetric fabric."""
     for scheme in (*fabric.MEET.values(), "conga", "hermes:compat=paper", "ecmp"):
         form, arrivals_ms = fabric.TO_COMPLETION, 10
         result = run(scheme, fabric.SYMMETRIC, "enterprise_meet", 0.4, arrivals_ms, seed=seed, form=form)
@@ -40,7 +40,7 @@ def herd(seed: int) -> None:
 
 
 def stopped(form: str, rules: str) -> None:
-    """MEET against Hermes by these rules, data mining on the asymmetric fabric at 0.3."""
+    """Print MEET against Hermes by these rules, data mining on the asymmetric fabric at 0.3."""
     values: dict[str, dict[str, list[float]]] = {}
     for scheme in (fabric.MEET[fabric.EVERY_HOST], f"hermes:compat={rules}"):
         for seed in range(1, 11):
@@ -58,7 +58,7 @@ def stopped(form: str, rules: str) -> None:
 
 
 def resending() -> None:
-    """What CLOVE sends again on the symmetric fabric at 0.6, and what LetFlow does where nobody marks."""
+    """Print what CLOVE retransmits on the symmetric fabric at 0.6, and what LetFlow does without marking."""
     hidden, told = fabric.CLOVE, fabric.CLOVE.replace("hide_ecn=true", "hide_ecn=false")
     letflow = "letflow:flowlet_gap_us=500"
     cases = [("CLOVE", hidden, "dctcp", recovery) for recovery in ("newreno", "sack", "rack")]

@@ -1,4 +1,4 @@
-"""Figs. 6 to 11 of MEET: one experiment for each workload and topology, and the checks of what §4 states."""
+"""Figs. 6 to 11 of MEET: one experiment for each workload and topology, and the checks of the statements in §4."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAPER_LOADS, PAPER_SEEDS = tuple(step / 10 for step in range(1, 10)), 10
 PAPER_US = 200_000.0
 # Two schemes perform alike when their means differ by at most this share.
 SIMILAR = 0.05
-# A level is steady whose last third lies above the first by no more than this.
+# A level is steady if its last third is above the first by no more than this.
 GROWN = 0.10
 WORDS = {
     "small_mean_fct_s": "mean FCT of flows below 100 kB",
@@ -36,19 +36,19 @@ Check = Callable[[Measured], Verdict]
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run for one figure.
+    """The runs for one figure.
 
     Attributes:
-        number: of the figure.
+        number: the number of the figure.
         workload: name of the distribution of flow sizes.
         topology: symmetric or asymmetric.
-        beside_loads: where the proxy probes too, full effort.
-        duration_us: of arrivals, full effort.
-        whole_us: of arrivals, whole effort.
+        beside_loads: loads at which the proxy probes too, full effort.
+        duration_us: duration of arrivals, full effort.
+        whole_us: duration of arrivals, whole effort.
         seeds: full effort.
         quick: loads, arrivals and seeds of a quick effort.
         beside: load of the other forms, and the curves of each; none without.
-        loads: where every host probes, full effort.
+        loads: loads at which every host probes, full effort.
         steady: whether flows of the first half of the arrivals are left out.
     """
 
@@ -66,12 +66,12 @@ class Plan:
 
     @property
     def forms(self) -> tuple[str, ...]:
-        """Run to completion, and what stands beside."""
+        """Run to completion, and the forms shown beside it."""
         return (TO_COMPLETION, *self.beside)
 
     @property
     def variants(self) -> tuple[tuple[str, str], ...]:
-        """Form and way of probing of each variant of the experiment."""
+        """The form and the probing of each variant of the experiment."""
         return tuple((form, probing) for probing in fabric.MEET for form in self.forms)
 
     def duration(self, effort: Effort, form: str) -> float:
@@ -90,12 +90,12 @@ class Plan:
 
 COMPARED = ("MEET", *fabric.OTHERS)
 ALL = (*COMPARED, "ECMP")
-# What reorders, and what it is judged against.
+# The schemes that reorder, and their references.
 REORDERING = ("MEET", "DRILL")
 
 
 def runs(plan: Plan, effort: Effort) -> list[Run]:
-    """Every scheme at every load in every form, over seeds; schemes but MEET are the same however MEET probes."""
+    """Every scheme at every load in every form, over seeds; other schemes are the same however MEET probes."""
 
     def of(form: str, load: float, seed: int) -> Spec:
         name, duration = f"MEET Fig. {plan.number}", plan.duration(effort, form)
@@ -142,7 +142,7 @@ def below(
     xs: Sequence[float] = (),
     whose: str = claims.PAPERS,
 ) -> Verdict:
-    """`curve` below each of the others by the share the paper gives, at every load."""
+    """`curve` below each of the others by the paper's share, at every load."""
     return claims.graded(
         claims.reduction(measured, curve, other, metric, x, claimed=claimed, whose=whose)
         for metric in metrics
@@ -152,12 +152,12 @@ def below(
 
 
 def up_to(other: str, metric: str, claimed: float) -> Check:
-    """MEET below another by the share the paper gives as the largest."""
+    """MEET below another by the paper's largest share."""
     return partial(largest, other, metric, claimed)
 
 
 def largest(other: str, metric: str, claimed: float, measured: Measured) -> Verdict:
-    """The check of `up_to`, where both were run."""
+    """The check of `up_to`, if both were run."""
     xs = at(measured, ("MEET", other))
     if not xs:
         return claims.combined([])
@@ -168,12 +168,12 @@ def largest(other: str, metric: str, claimed: float, measured: Measured) -> Verd
 def ahead(
     curve: str, others: Sequence[str], metrics: Sequence[str], measured: Measured, xs: Sequence[float] = ()
 ) -> Verdict:
-    """`curve` below the others, by whatever it is; in part where it is so at some loads only."""
+    """Judge whether `curve` is below the others, by any amount; in part if that holds at some loads only."""
     return claims.graded(lower(curve, others, metrics, measured, xs))
 
 
 def all_ahead(curves: Sequence[str], others: Sequence[str], metrics: Sequence[str], measured: Measured) -> Verdict:
-    """Each of these curves below each of the others; in part where some are."""
+    """Each of these curves below each of the others; in part if some are."""
     return claims.graded(ahead(curve, others, metrics, measured) for curve in curves)
 
 
@@ -216,7 +216,7 @@ def like(
 def no_worse(
     curve: str, other: str, metrics: Sequence[str], measured: Measured, *, xs: Sequence[float] = ()
 ) -> Verdict:
-    """`curve` not above another at any load, by more than what counts as alike."""
+    """`curve` at no load above another by more than the limit for alike."""
     return claims.combined(
         claims.no_worse(measured, curve, other, metric, x, within=SIMILAR)
         for metric in metrics
@@ -231,7 +231,7 @@ def both_ahead(measured: Measured) -> Verdict:
 
 
 def percentiles(measured: Measured) -> Verdict:
-    """How many flows are below each size of §4: no test, for the distribution was taken because it has these shares."""
+    """The share of flows below each size of §4: not a test, as the distribution was chosen for these shares."""
     found = []
     for size, share in ((75, 0.5), (350, 0.9), (10_000, 0.99)):
         drawn = measured.values(measured.curves[0], measured.xs[0], f"share_below_{size}")[0]
@@ -243,9 +243,9 @@ def percentiles(measured: Measured) -> Verdict:
 
 
 def below_300_us(measured: Measured) -> Verdict:
-    """MEET's flows take less than 300 µs on average, in each class of the figure, and no more as the run goes on.
+    """Judge whether MEET's flows take less than 300 µs on average, in each class of the figure, throughout the run.
 
-    In part where it is so at some of the loads that the paper draws, and nothing is run at the others.
+    In part if that holds at some of the loads that the paper draws, and nothing is run at the others.
     """
     missing = [x for x in PAPER_LOADS if x not in measured.xs]
     text = f"run at {listed(measured.xs)} alone; the paper draws {listed(missing)}, too"
@@ -255,7 +255,7 @@ def below_300_us(measured: Measured) -> Verdict:
 
 
 def steady(measured: Measured, curves: Iterable[str]) -> Verdict:
-    """Whether the last third of what is measured takes no longer than the first; not distinguishable where it does."""
+    """Whether the last third of the measured flows takes no longer than the first; not distinguishable if it does."""
     found = []
     for curve in curves:
         for x in at(measured, (curve,)):
@@ -268,7 +268,7 @@ def steady(measured: Measured, curves: Iterable[str]) -> Verdict:
 
 
 def with_thirds(check: Check) -> Check:
-    """A check, with the thirds of the run of each scheme noted behind it, which are no comparisons of the check."""
+    """A check, with the thirds of the run of each scheme noted after it, which do not count as comparisons."""
     return partial(_with_thirds, check)
 
 
@@ -289,7 +289,7 @@ TINY_NOTE = (
 
 @dataclass(frozen=True)
 class Statement:
-    """A sentence of §4: its check takes the measurements of one form; `forms` are those it is judged in."""
+    """A sentence of §4: its check takes the measurements of one form; `forms` are the forms it is judged in."""
 
     id: str
     panel: str
@@ -310,7 +310,7 @@ AT_LEAST_AS_GOOD = Statement(
 
 
 def up_to_hermes(panel: str) -> Statement:
-    """The abstract's sentence, which is of "all the experiments" (§6): one cell of all figures is enough."""
+    """The abstract's sentence about "all the experiments" (§6): one cell of all figures is enough."""
     return Statement(
         "C2-02", panel, "abstract: mean FCT of MEET up to 10 % below Hermes", up_to("Hermes", "mean_fct_s", 0.10)
     )
@@ -325,7 +325,7 @@ SIMILAR_TO_HERMES = Statement(
 
 
 def under_rack(statement: Statement) -> Statement:
-    """The statement on DRILL alone where the sender is not misled by reordering."""
+    """The statement on DRILL alone, with a sender that reordering does not mislead."""
     return replace(statement, forms=(RACK,))
 
 
@@ -336,7 +336,7 @@ def counted(check: Check, measured: Measured) -> Verdict:
 
 
 def counts(part: Measured) -> list[str]:
-    """Seeds and flows of each load, and how many runs of the first curve are overloaded."""
+    """Seeds and flows of each load, and the number of overloaded runs of the first curve."""
     found = []
     for x in part.xs:
         curve = next(curve for curve in part.curves if part.at(curve, x))

@@ -1,7 +1,7 @@
-"""What the experiments on MEET share: the two fabrics, the schemes, the forms of a run, and the assumptions.
+"""Parts shared by the experiments on MEET: the two fabrics, the schemes, the forms of a run, and the assumptions.
 
 Set-up of §4: 8 leaves, 8 spines, 16 hosts under each leaf (2:1), every link 10 Gbps; "asymmetric" has 20 to 30 % of
-the links between leaves and spines at 1 Gbps. DCTCP on NewReno, as the public ns-3 code of Hermes has it.
+the links between leaves and spines at 1 Gbps. DCTCP on NewReno, as in the public ns-3 code of Hermes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from spinewise.shapes import Spec
 LEAVES = SPINES = 8
 HOSTS_PER_LEAF = 16
 RATE_GBPS, SLOW_GBPS = 10, 1
-# Who probes, and what of it chooses a path; the first heads the verdicts.
+# The devices that probe, and which of the probes' values choose a path; the first heads the verdicts.
 EVERY_HOST, PROXY = "every host probes", "the proxy probes"
 MEET = {EVERY_HOST: "meet:probe=host:route=best_probe@MEET", PROXY: "meet@MEET"}
 
-# Four links there and four back; §4's basic RTT of 40 µs is the way there.
+# Four links there and four back; §4's basic RTT of 40 µs is one way.
 LINK_DELAY_NS = 10_000
 # 20 to 30 % of 64 links.
 SLOW_LINKS = (13, 19)
@@ -42,8 +42,8 @@ HOSTS: Spec = {
 HERMES_ARRIVALS_US, HERMES_STOP_US = 100_000.0, 250_000
 
 # "The parameters of these schemes are set as suggested in corresponding papers", and flowlets of 500 µs. The preset
-# has Hermes as its public code is; here it is the paper's but in the form hermes-code, and so is CLOVE, which that code
-# runs as random flowlets unless told otherwise.
+# has Hermes as in its public code; here it is the paper's except in the form hermes-code, and so is CLOVE, which that
+# code runs as random flowlets by default.
 OTHERS = ("Hermes", "CLOVE", "LetFlow", "DRILL", "CONGA")
 SWITCHES = "letflow:flowlet_gap_us=500@LetFlow,drill:d=2:m=1@DRILL,conga:flowlet_gap_us=500@CONGA,ecmp@ECMP"
 CLOVE = "clove:mode=ecn:choice=weighted_round_robin:redistribute=uncongested:cut_interval_us=0:hide_ecn=true@CLOVE"
@@ -59,12 +59,12 @@ def slow_links(seed: int) -> list[tuple[int, int]]:
 
 
 def schemes(form: str, probing: str) -> str:
-    """What takes part in this form, with MEET probing so."""
+    """The schemes in this form, with MEET probing as given."""
     return f"{MEET[probing]},{RELEASED if form in {HERMES_CODE, UNSTOPPED} else PUBLISHED}"
 
 
 def variant(form: str, probing: str) -> str:
-    """The name of a form with MEET probing so: runs to completion and hosts that probe are what is usual."""
+    """The name of a form with this probing of MEET: runs to completion with probing hosts are the default."""
     if form == TO_COMPLETION:
         return probing
     return form if probing == EVERY_HOST else f"{form}, {probing}"
@@ -87,7 +87,7 @@ def spec(topology: str, cdf: str, load: float, duration_us: float, seed: int, *,
             "override": [{"leaf": leaf, "spine": spine, "rate_gbps": SLOW_GBPS} for leaf, spine in slow],
         },
         "traffic": [{"kind": "poisson", "cdf": cdf, "load": load, "duration_us": duration_us}],
-        # Slowdowns as papers have them, against the best path.
+        # Slowdowns as in papers, against the best path.
         "metrics": {"ideal": "best_path", "keep_flows_up_to": MOST_FLOWS},
         "run": {"until_us": LATEST_US},
     }

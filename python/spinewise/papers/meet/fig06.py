@@ -25,9 +25,9 @@ PLAN = evaluation.Plan(
 
 
 def on_rest(others: Sequence[str]) -> list[Statement]:
-    """What is said of the schemes beside Hermes and CONGA, judged of these of them.
+    """Statements about the schemes other than Hermes and CONGA, judged on those given.
 
-    Of a range the lower end is what is asked for: "35% ~ 50%" holds from half of 35 on.
+    For a range, the lower end is required: "35% ~ 50%" holds from half of 35 on.
     """
 
     def by(metric: str, share: float) -> Check:
@@ -43,7 +43,7 @@ def on_rest(others: Sequence[str]) -> list[Statement]:
     ]
 
 
-# Once more of DRILL alone where reordering does not mislead the sender.
+# Once more for DRILL alone, where reordering does not mislead the sender.
 ON_REST = [
     one
     for every, drill in zip(on_rest(REST), on_rest(DRILL), strict=True)

@@ -12,7 +12,7 @@ from spinewise.reproduction.experiment import Measured, Status, Verdict
 
 SMALL, LARGE, MEAN, P99 = evaluation.WORDS
 
-# The one load at which MEET is "only slightly worse than CONGA" (Fig. 7a), and how much slightly may be.
+# The only load at which MEET is "only slightly worse than CONGA" (Fig. 7a), and the limit for "slightly".
 HIGHEST, SLIGHT = 0.9, 0.1
 
 PLAN = evaluation.Plan(
@@ -28,7 +28,7 @@ PLAN = evaluation.Plan(
 
 
 def slightly_worse(measured: Measured) -> Verdict:
-    """MEET's small flows take longer than CONGA's at 90 %, not much, and at no other load; in part if at others too."""
+    """MEET's small flows take slightly longer than CONGA's at 90 %, and at no other load; in part if at others too."""
     if HIGHEST not in measured.xs:
         return claims.line(Status.UNTESTED, f"no runs at {100 * HIGHEST:g} %")
     there = claims.combined(

@@ -28,7 +28,7 @@ PLAN = evaluation.Plan(
 
 
 def on_rest(others: tuple[str, ...]) -> Statement:
-    """C2-31 of these schemes."""
+    """C2-31 for these schemes."""
     check = partial(below, "MEET", others, [SMALL], 0.50)
     return Statement("C2-31", "a", "small: MEET 50 to 70 % better than CLOVE, LetFlow, DRILL", check)
 

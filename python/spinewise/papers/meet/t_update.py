@@ -1,6 +1,6 @@
-"""MEET §3.5: what T_update costs and brings, from 50 µs to 5 ms, with T_probe equal to it as the paper has it.
+"""MEET §3.5: cost and benefit of T_update, from 50 µs to 5 ms, with T_probe equal to it as in the paper.
 
-Web search at load 0.6 on both fabrics of §4; ECMP on the same traffic stands beside.
+Web search at load 0.6 on both fabrics of §4; ECMP on the same traffic is the reference.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ QUICK_US = (100.0, SUGGESTED_US, 5000.0)
 REFERENCE = "reference"
 # §3.5: "the additional in-rack bandwidth overhead for that host will be around 40Mbps", at 100 µs.
 EXAMPLE_US, EXAMPLE_MBPS = 100.0, 40.0
-# What counts as "around", as "insignificant" and as "acceptable".
+# The limits for "around", "insignificant" and "acceptable".
 AROUND, INSIGNIFICANT, ACCEPTABLE = 0.1, 0.1, 0.05
-# To other racks.
+# The number of paths to other racks.
 PATHS = (fabric.LEAVES - 1) * fabric.SPINES
 
 
@@ -72,7 +72,7 @@ def latency_is_insignificant(measured: Measured) -> Verdict:
 
 
 def none_much_better(measured: Measured) -> Verdict:
-    """No other T_update has a mean FCT that is lower by more than what is acceptable."""
+    """No other T_update has a mean FCT that is lower by more than the acceptable difference."""
     base = measured.values("MEET", SUGGESTED_US, "mean_fct_s")
     scale = stats.mean(base)
     verdicts = []
@@ -89,7 +89,7 @@ def none_much_better(measured: Measured) -> Verdict:
 
 
 def statements(topology: str) -> tuple[Claim, ...]:
-    """What §3.2 and §3.5 say, checked on one fabric."""
+    """The statements of §3.2 and §3.5, checked on one fabric."""
     of = partial(claims.within, topology)
     rising = partial(claims.trend, curve="MEET", metric="mean_fct_s", rising=1.0)
     return (

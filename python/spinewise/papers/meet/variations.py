@@ -1,4 +1,4 @@
-"""Which reading of the paper decides what comes of MEET: open assumptions varied alone, where claims do not hold.
+"""Find which reading of the paper decides the outcome of MEET: open assumptions varied alone, where claims fail.
 
 Five cells: web search at load 0.1 on the asymmetric fabric and at 0.6 on the symmetric one, data mining at 0.5 on the
 symmetric and at 0.3 on the asymmetric one, and the enterprise workload on the symmetric one.
@@ -26,9 +26,9 @@ class Cell:
     """A point of a figure.
 
     Attributes:
-        topology, cdf, load: of the spec.
+        topology, cdf, load: those of the spec.
         full_us, quick_us: arrivals at full and at quick effort.
-        seeds: at full effort.
+        seeds: their number at full effort.
     """
 
     topology: str
@@ -81,25 +81,25 @@ VARIATIONS = (
 
 
 def schemes(variation: Variation) -> str:
-    """What takes part; a key given twice counts as given last."""
+    """The schemes of a variation; of a key given twice, the last value counts."""
     own, hermes = variation.added("MEET"), variation.added("Hermes")
     switches = "conga:flowlet_gap_us=500@CONGA,ecmp@ECMP"
     main = fabric.MEET[fabric.EVERY_HOST].removesuffix("@MEET")
     return f"{main}{own}@MEET,hermes:compat=paper{hermes}@Hermes,{switches}"
 
 
-# Where not all of it is run: twice the traffic overloads the other cells, tiny flows have settled.
+# Cells in which only a part is run: twice the traffic overloads the others, tiny flows have settled.
 ONLY = {LONGER.name: (WEB, SEARCH, MINING, SLOW), HOST_LINKS.name: (WEB, SLOW)}
 
 
 def varied(cell: str, effort: Effort) -> list[Variation]:
-    """The variations of a cell; longer runs take no part in a quick effort."""
+    """The variations of a cell; longer runs are left out of a quick effort."""
     found = [one for one in VARIATIONS if cell in ONLY.get(one.name, (cell,))]
     return [one for one in found if one is not LONGER or effort is not Effort.QUICK]
 
 
 def needed(variation: Variation) -> tuple[str, ...]:
-    """What differs from the first variation, whose runs serve where traffic and transport are the same."""
+    """The schemes that differ from the first variation, whose runs are reused if traffic and transport are the same."""
     changed = tuple(variation.schemes)
     return changed or ("MEET", "Hermes", "CONGA", "ECMP")
 
@@ -125,7 +125,7 @@ def spec(variation: Variation, cell: str, seed: int, effort: Effort) -> Spec:
 
 
 def completed(variation: Variation, cell: str, measured: Measured) -> Measured:
-    """The runs of a variation, with those of the first one for schemes that it leaves alone."""
+    """The runs of a variation, with those of the first one for schemes that it does not change."""
     own = measured.within(f"{variation.name}; {cell}")
     base = measured.within(f"{VARIATIONS[0].name}; {cell}")
     rest = [m for m in base.measurements if m.run.curve not in own.curves]
@@ -140,17 +140,17 @@ def in_cell(variation: Variation, cell: str, check: Callable[[Measured], Verdict
 
 
 def close_to_conga(part: Measured) -> Verdict:
-    """C2-20: CONGA is 6 % better than MEET and Hermes with tiny flows, of those that start in the second half."""
+    """C2-20: CONGA is 6 % better than MEET and Hermes with tiny flows, for those that start in the second half."""
     others = ("MEET", "Hermes")
     return claims.graded(claims.reduction(part, "CONGA", other, figures.LATE, 0.0, claimed=0.06) for other in others)
 
 
 def below_300_us(part: Measured) -> Verdict:
-    """C2-21: so do MEET's take less than 300 µs."""
+    """C2-21: MEET's flows of that half take less than 300 µs."""
     return claims.below_limit(part, "MEET", figures.LATE, 300e-6, 0.0)
 
 
-# What is judged in each cell: statements that do not hold in the figures, with the checks that those have.
+# The statements judged in each cell: those that fail in the figures, with the same checks.
 CHECKS: tuple[tuple[str, str, str, str, Callable[[Measured], Verdict]], ...] = (
     (WEB, "C2-22", "9a", "small: MEET close to Hermes (within 5 %)",
      partial(evaluation.like, "MEET", "Hermes", [SMALL])),

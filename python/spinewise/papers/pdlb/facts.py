@@ -1,8 +1,8 @@
-"""What PDLB says of its algorithm (Table 3) and of its workloads, computed without a run.
+"""PDLB's statements about its algorithm (Table 3) and its workloads, computed without a run.
 
-Of Table 3 the caption alone is published; the text has the search at O(gran), gran at most 44. Here the terms of the
+Only the caption of Table 3 is published; the text has the search at O(gran), gran at most 44. Here the terms of the
 model's sums are counted while it searches, over the number of paths n. The distributions are those that come with the
-engine, whose points stand below; a test compares them with the engine's files.
+engine, whose points are below; a test compares them with the engine's files.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ DATA_MINING: Points = (
 
 # Numbers of paths; from 44 on no window is cut into more cells.
 PATHS = (2, 4, 8, 16, 32, 64, 128, 256)
-# What grows with less than this power of n does not depend on it.
+# A value that grows with less than this power of n does not depend on it.
 FLAT = 0.1
 
 
 def share_below(points: Points, size: float) -> float:
-    """The share of flows that are no larger than `size` bytes; sizes are even between points."""
+    """The share of flows that are no larger than `size` bytes; sizes are uniform between points."""
     before = points[0]
     for point in points[1:]:
         if size <= point[0]:
@@ -53,7 +53,7 @@ def share_below(points: Points, size: float) -> float:
 
 
 def mean_bytes(points: Points, above: float = 0.0) -> float:
-    """The bytes that flows above `above` have, for each flow of any size."""
+    """The bytes in flows above `above`, per flow of any size."""
     total, before = 0.0, points[0]
     for point in points[1:]:
         low, slope = max(before[0], above), (point[1] - before[1]) / (point[0] - before[0])
@@ -69,20 +69,20 @@ def share_of_bytes(points: Points, above: float) -> float:
 
 
 def as_printed(what: str, value: float, printed: str, unit: str) -> Verdict:
-    """A value that is what the paper prints, to the paper's digits."""
+    """Judge a value against the printed one, to the paper's digits."""
     digits = len(printed.partition(".")[2])
     status = Status.HOLDS if f"{value:.{digits}f}" == printed else Status.FAILS
     return claims.line(status, f"{what}: {value:.{digits + 2}f} {unit}, paper {printed}", comparisons=0)
 
 
 def more_than(what: str, value: float, limit: float, unit: str) -> Verdict:
-    """A value above one that the paper names."""
+    """Judge whether a value is above one that the paper gives."""
     status = Status.HOLDS if value > limit else Status.FAILS
     return claims.line(status, f"{what}: {value:.2f} {unit}, paper more than {limit:g}", comparisons=0)
 
 
 def web_search(_measured: Measured) -> Verdict:
-    """What is said of web search."""
+    """Judge the statements about web search."""
     return claims.graded(
         [
             more_than("bytes in flows above 1 MB", 100 * share_of_bytes(WEB_SEARCH, 1e6), 95.0, "%"),
@@ -93,7 +93,7 @@ def web_search(_measured: Measured) -> Verdict:
 
 
 def data_mining(_measured: Measured) -> Verdict:
-    """What is said of data mining."""
+    """Judge the statements about data mining."""
     return claims.graded(
         [
             as_printed("bytes in flows above 35 MB", 100 * share_of_bytes(DATA_MINING, 35e6), "95", "%"),
@@ -105,9 +105,9 @@ def data_mining(_measured: Measured) -> Verdict:
 
 
 def terms(paths: int) -> int:
-    """Terms of the sums of Eq. 2 that one search over all granularities adds up, half of the paths being congested.
+    """Count the terms of the sums of Eq. 2 in one search over all granularities, half of the paths being congested.
 
-    One round a granularity has min(n, W / gran) + 1 of them, W being the window of the authors' code.
+    One round for each granularity has min(n, W / gran) + 1 of them, W being the window of the authors' code.
     """
     of = model.Paths(m=paths, bad=paths // 2, good_s=100e-6, bad_s=300e-6, rate=1e9 / 12_000)
     constants = model.Constants()
@@ -122,7 +122,7 @@ def growth(values: Mapping[int, float]) -> float:
 
 
 def search_ignores_paths(paths: Sequence[int], _measured: Measured) -> Verdict:
-    """One search takes as many terms however many paths there are."""
+    """Judge whether one search takes as many terms for any number of paths."""
     counted = {n: float(terms(n)) for n in paths}
     power = growth(counted)
     shown = ", ".join(f"{value:.0f} at n = {n}" for n, value in counted.items())
@@ -131,7 +131,7 @@ def search_ignores_paths(paths: Sequence[int], _measured: Measured) -> Verdict:
 
 
 def update_ignores_paths(paths: Sequence[int], _measured: Measured) -> Verdict:
-    """So does a whole update, which reads the delay of each path first."""
+    """Judge whether a whole update does, too, which reads the delay of each path first."""
     counted = {n: float(terms(n) + n) for n in paths}
     power = growth(counted)
     shown = ", ".join(f"{value:.0f} at n = {n}" for n, value in counted.items())
@@ -140,13 +140,13 @@ def update_ignores_paths(paths: Sequence[int], _measured: Measured) -> Verdict:
 
 
 def constant(measured: Measured) -> Verdict:
-    """Up to the paper's largest fabric, and beyond, where a window has no more packets to cut."""
+    """Judge up to the paper's largest fabric, and beyond, where a window has no more packets to cut."""
     few, many = (tuple(n for n in PATHS if (n >= model.COARSEST) == large) for large in (False, True))
     return claims.graded(search_ignores_paths(paths, measured) for paths in (few, many))
 
 
 def no_runs(_effort: Effort) -> list[Run]:
-    """Nothing is run."""
+    """No runs."""
     return []
 
 

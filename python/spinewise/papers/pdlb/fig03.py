@@ -108,12 +108,12 @@ def more_slow_reorder_more(measured: Measured) -> Verdict:
 
 
 def finer_uses_more(metric: str, measured: Measured) -> Verdict:
-    """On equal paths the use falls with the size."""
+    """Judge whether, on equal paths, the use falls with the size."""
     return claims.trend(measured, SYMMETRIC, metric, rising=-1.0)
 
 
 def peaked(metric: str, measured: Measured) -> Verdict:
-    """On unequal paths the use is highest at a size between."""
+    """Judge whether, on unequal paths, the use is highest at an intermediate size."""
     return claims.combined(claims.bend(measured, one, metric, valley=-1.0) for one in SLOW)
 
 
@@ -139,7 +139,7 @@ STATEMENTS = (
 
 
 def panels(name: str) -> tuple[Panel, ...]:
-    """The four panels under one transport, and what resending does to the last."""
+    """The four panels under one transport, and the effect of retransmissions on the last."""
     made = (
         shapes.mean_fct("3a", X, variant=name, unit="ms"),
         shapes.p99_fct("3b", X, variant=name, unit="ms"),

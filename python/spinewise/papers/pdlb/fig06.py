@@ -1,7 +1,7 @@
 """PDLB Fig. 6: the model's completion time against the simulated one, over the size of flowcells.
 
 Set-up T0-A with two slow paths, of 300 and of 600 µs ("the delay of two bad paths (D_b) ... 300 µs, 600 µs"). The text
-has flows of 10,000 packets in the set-up and of 100,000 beside the figure; the model is told what is simulated.
+has flows of 10,000 packets in the set-up and of 100,000 beside the figure; the model gets the simulated values.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from spinewise.reproduction.experiment import (
 SIZES = (1, 2, 3, 4, 6, 8, 11, 16, 22, 30, 37, 44)
 BAD = fig03.OF_FIG_3
 SIMULATION = "simulation"
-# A model is of use if its size costs at most this much more than the best one.
+# A model is useful if its size costs at most this much more than the best one.
 CLOSE = 0.05
 
 PRINTED = "Eq. 9"
@@ -54,7 +54,7 @@ def runs(effort: Effort) -> list[Run]:
 
 
 def same_trend(name: str, measured: Measured) -> Verdict:
-    """The model ranks the sizes as the simulation does: rank correlation above zero, by seed."""
+    """The model ranks the sizes like the simulation: rank correlation above zero, by seed."""
     models = [measured.values(SIMULATION, x, name)[0] for x in measured.xs]
     by_seed = zip(*(measured.values(SIMULATION, x, readings.MEAN) for x in measured.xs), strict=True)
     found = stats.t_interval([rank_correlation(times, models) for times in by_seed])

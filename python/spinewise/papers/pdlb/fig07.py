@@ -83,7 +83,7 @@ def rps_reorders_most(measured: Measured) -> Verdict:
 
 
 def pdlb_uses_most(measured: Measured) -> Verdict:
-    """PDLB uses the paths most: by bytes of any kind, as drawn, and by payload alone."""
+    """PDLB uses the paths most: by all bytes, as drawn, and by payload only."""
     others = measured.others("PDLB")
     return claims.combined(claims.higher(measured, "PDLB", others, key) for key in ("utilisation", "goodput_share"))
 

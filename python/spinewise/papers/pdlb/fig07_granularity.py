@@ -1,10 +1,10 @@
-"""What any flowcell size could reach on the set-up of PDLB Fig. 7: an upper bound for an adaptive choice.
+"""The best result of any flowcell size on the set-up of PDLB Fig. 7: an upper bound for an adaptive choice.
 
 PDLB chooses 1 to 44 packets. Presto's flowcell is 44 packets. So PDLB can only beat Presto where cells finer than
 Presto's are better than Presto's: here every size is tried, fixed, without probes and without any estimate. Cells go
 round the paths in turn, as Presto's do.
 
-Beside the transport of Fig. 7 stands one that never takes duplicate acknowledgements for a loss, which bounds from
+Besides the transport of Fig. 7, another one never interprets duplicate acknowledgements as a loss, which bounds from
 above what SACK or any other tolerance of reordering could give.
 """
 
@@ -42,7 +42,7 @@ TRANSPORTS: dict[str, dict[str, object]] = {
 
 
 def log2(packets: int) -> float:
-    """Where a size stands on the axis."""
+    """The position of a size on the axis."""
     return round(math.log2(packets), 1)
 
 
@@ -70,7 +70,7 @@ def curve(hot: int) -> str:
 
 
 def presto_size_is_best(transport: str, measured: Measured) -> Verdict:
-    """No size below Presto's completes flows sooner than Presto's does."""
+    """No size below Presto's completes flows sooner than Presto's."""
     table = measured.within(transport)
     return claims.combined(
         claims.told(
@@ -90,7 +90,7 @@ def finer(table: Measured, name: str, packets: int) -> Interval:
 
 
 def percent(table: Measured, name: str, packets: int) -> str:
-    """How much longer than with Presto's size."""
+    """How much longer cells of this size take than with Presto's size."""
     base = table.interval(name, log2(PRESTO), "mean_fct_s").mean
     return claims.percent(finer(table, name, packets), base)
 

@@ -1,4 +1,4 @@
-"""Which open assumption decides what comes of PDLB Fig. 7: each varied alone, everything else as in pdlb-7.
+"""Find which open assumption decides the outcome of PDLB Fig. 7: each varied alone, everything else as in pdlb-7.
 
 First suspect our code and our reading: every parameter of the scheme that the paper leaves open or contradicts itself
 on, and every assumption about traffic, hosts, queues and transport, at one and at four hot paths.
@@ -102,7 +102,7 @@ MAIN = (
 
 
 def schemes(variation: Variation) -> str:
-    """PDLB in this variation, and the rest as they are."""
+    """PDLB in this variation, and the other schemes unchanged."""
     return f"rps@RPS,ecmp@ECMP,letflow@LetFlow,presto@Presto,pdlb:record=ticks{variation.added('PDLB')}@PDLB"
 
 
@@ -112,7 +112,7 @@ def spec(variation: Variation, hot: int) -> Spec:
 
 
 def runs(effort: Effort) -> list[Run]:
-    """Every variation, at one and at four hot paths, over seeds; quickly, some of them with PDLB and Presto."""
+    """Every variation, at one and at four hot paths, over seeds; in a quick effort, some, with PDLB and Presto."""
     return [
         Run(scheme.label, float(hot), seed, scheme.apply(spec(variation, hot)), variation.name)
         for variation in VARIATIONS
@@ -130,7 +130,7 @@ def pdlb_beats_presto(measured: Measured) -> Verdict:
 
 
 def of_all(check: Check, measured: Measured) -> Verdict:
-    """A check of all schemes, where all were run."""
+    """A check on all schemes, if all were run."""
     if "ECMP" not in measured.curves:
         return claims.line(Status.UNTESTED, "PDLB and Presto alone were run")
     return check(measured)

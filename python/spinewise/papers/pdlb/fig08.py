@@ -94,7 +94,7 @@ def pdlb_short_fastest(measured: Measured) -> Verdict:
 
 
 def cells_retransmit_some(measured: Measured) -> Verdict:
-    """Long flows of Presto and PDLB retransmit something, ECMP's and LetFlow's nothing."""
+    """Long flows of Presto and PDLB retransmit something, those of ECMP and LetFlow nothing."""
     return claims.combined(
         claims.higher(measured, curve, ["ECMP", "LetFlow"], "long_retransmits") for curve in ("Presto", "PDLB")
     )

@@ -4,8 +4,8 @@ Set-up T0-D: leaf-spine with four paths, round-trip time 200 µs, buffers of 100
 30 MB, a UDP flow of 500 Mbps on each path; on one path it sends 800 Mbps from 100 to 200 ms. PDLB
 samples every 500 µs.
 
-As printed, links run at 10 Gbps. That cannot show what the figure claims: two flows of 30 MB need 24 ms
-at line rate and are gone before the window opens, and 800 Mbps of 10 Gbps makes no queue. "Two flows fill two of
+As printed, links run at 10 Gbps. That cannot show the claims of the figure: two flows of 30 MB need 24 ms
+at line rate and are over before the window opens, and 800 Mbps of 10 Gbps makes no queue. "Two flows fill two of
 four paths" and the window fit paths of 1 Gbps, so the experiment is run in both versions.
 """
 
@@ -42,13 +42,13 @@ PRINTED, REPAIRED = "as printed", "1 Gbps paths"
 VERSIONS = {PRINTED: 10, REPAIRED: 1}
 
 LINK_DELAY_NS = 200_000 // 8
-# Of the UDP flow of each path, and of that on the hot one in the window.
+# Rates of the UDP flow of each path, and of that on the hot one in the window.
 UDP_GBPS, HOT_UDP_GBPS = 0.5, 0.8
 HALF = 0.5
 
 
 def udp_leaf(path: int) -> int:
-    """The leaf that the UDP flow of a path comes from: linked to the spine of that path alone."""
+    """The leaf that sends the UDP flow of a path: linked only to the spine of that path."""
     return 2 + path
 
 
@@ -111,7 +111,7 @@ def variants() -> list[Variant]:
 
 
 def flows_last(measured: Measured) -> Verdict:
-    """Do the flows last until the window closes?"""
+    """Judge whether the flows last until the window closes."""
     share = min(measured.interval(curve, 0.0, "active inside").mean for curve in measured.curves)
     ends = max(max(measured.values(curve, 0.0, "last end ms")) for curve in measured.curves)
     text = f"TCP sends in at least {100 * share:.0f} % of the window's intervals, last in that up to {ends:g} ms"
@@ -119,7 +119,7 @@ def flows_last(measured: Measured) -> Verdict:
 
 
 def no_traffic(measured: Measured) -> Verdict | None:
-    """Not testable, when there is no TCP in the window to judge."""
+    """A verdict of not testable, if there is no TCP in the window to judge; else None."""
     found = flows_last(measured)
     if found.status is Status.HOLDS:
         return None
@@ -145,12 +145,12 @@ def reorders_little_more(measured: Measured) -> Verdict:
 
 
 def part(measured: Measured) -> str:
-    """The time that utilisation is judged in: the window, or all the time there is TCP when it is gone by then."""
+    """The period in which utilisation is judged: the window, or all the time with TCP if it has ended by then."""
     return "inside" if flows_last(measured).status is Status.HOLDS else "active"
 
 
 def fixed_below_half(rate_gbps: float, measured: Measured) -> Verdict:
-    """Fixed granularities leave more than half of the paths unused; not testable where UDP alone uses half."""
+    """Fixed granularities leave more than half of the paths unused; not testable if UDP alone uses half."""
     if part(measured) == "inside" and udp_share(rate_gbps) >= HALF:
         return cannot_hold(rate_gbps, measured)
     name = f"utilisation {part(measured)}"
@@ -158,12 +158,12 @@ def fixed_below_half(rate_gbps: float, measured: Measured) -> Verdict:
 
 
 def udp_share(rate_gbps: float) -> float:
-    """The share of the paths that UDP alone asks for in the window."""
+    """The share of the paths that UDP alone requires in the window."""
     return ((PATHS - 1) * UDP_GBPS + HOT_UDP_GBPS) / (PATHS * rate_gbps)
 
 
 def cannot_hold(rate_gbps: float, measured: Measured) -> Verdict:
-    """With UDP counted there is nothing that any granularity could do."""
+    """A verdict that no granularity can satisfy the claim with UDP counted."""
     least = min(measured.interval(curve, 0.0, "utilisation inside").mean for curve in FIXED)
     text = (
         f"cannot hold by construction: UDP alone is ({PATHS - 1} x {UDP_GBPS:g} + {HOT_UDP_GBPS:g}) / {PATHS} ="
@@ -174,7 +174,7 @@ def cannot_hold(rate_gbps: float, measured: Measured) -> Verdict:
 
 
 def cannot_fail(measured: Measured) -> Verdict:
-    """This says nothing of TCP alone: two senders, each at the rate of one path, fill at most two of four."""
+    """A verdict that the claim does not test TCP: two senders, each at one path's rate, fill at most two of four."""
     name = f"tcp_share {part(measured)}"
     most = max(measured.interval(curve, 0.0, name).mean for curve in FIXED)
     text = (
@@ -190,7 +190,7 @@ def pdlb_uses_more(metric: str, measured: Measured) -> Verdict:
 
 
 def statements(rate_gbps: float) -> tuple[Claim, ...]:
-    """What the paper says of the figure, on paths of this rate."""
+    """The paper's statements about the figure, on paths of this rate."""
     below_half = partial(fixed_below_half, rate_gbps)
     more, more_payload = (partial(pdlb_uses_more, metric) for metric in (DRAWN, PAYLOAD))
     return (

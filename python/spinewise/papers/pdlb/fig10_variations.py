@@ -1,4 +1,4 @@
-"""Which open assumption decides what comes of PDLB Fig. 10: each varied alone, on paths of 1 Gbps.
+"""Find which open assumption decides the outcome of PDLB Fig. 10: each varied alone, on paths of 1 Gbps.
 
 Every variation of the set-up is run with PDLB and the fixed granularities; every variation of PDLB's own parameters
 with PDLB alone, beside the fixed granularities of the set-up it shares.
@@ -54,7 +54,7 @@ VARIATIONS = (
 
 
 def schemes(variation: Variation) -> str:
-    """PDLB in this variation, and the fixed granularities where the set-up is another."""
+    """PDLB in this variation, and the fixed granularities if the set-up differs."""
     own = f"pdlb:period_us=500:record=ticks{variation.added('PDLB')}@PDLB"
     return own if variation.schemes else f"{own},{FIXED_SCHEMES}"
 
@@ -87,7 +87,7 @@ def pdlb_uses_more(variation: str, metric: str, measured: Measured) -> Verdict:
     return claims.higher(measured.within(variation), "PDLB", fig10.FIXED, f"{metric} inside")
 
 
-# What a claim says of which use of the paths, and what stands before the name of its variation.
+# The word in a claim for a use of the paths, and the prefix of the name of its variation.
 USES = (
     (fig10.DRAWN, "PDLB: above fixed sizes", ""),
     (fig10.PAYLOAD, "PDLB: payload of TCP above fixed sizes", "payload, "),

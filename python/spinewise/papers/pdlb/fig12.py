@@ -12,12 +12,12 @@ from spinewise.reproduction import claims
 from spinewise.reproduction.experiment import Claim, Effort, Measured, Run, Verdict
 from spinewise.reproduction.words import named
 
-# Enough to compare the workloads with: the paper says it of all schemes.
+# Enough to compare the workloads: the paper states it for all schemes.
 BESIDE = ("ECMP", "PDLB")
 
 
 def web_search(name: str) -> str:
-    """The variant that Fig. 12 is compared with."""
+    """The variant to which Fig. 12 is compared."""
     return f"web search, {name}"
 
 
@@ -28,7 +28,7 @@ def runs_of_web_search(effort: Effort) -> list[Run]:
 
 
 def differs(metric: str, sign: float, name: str, measured: Measured) -> Verdict:
-    """`metric` of data mining lies above (sign 1) or below (-1) that of web search at every load.
+    """`metric` of data mining is above (sign 1) or below (-1) that of web search at every load.
 
     Pairs of runs share the seed, and so the bad path, but not the traffic.
     """

@@ -1,4 +1,4 @@
-"""Figs. 11 and 12 of PDLB: one experiment for each workload, and the checks of what the paper states.
+"""Figs. 11 and 12 of PDLB: one experiment for each workload, and the checks of the paper's statements.
 
 Set-up T0-E: 8 leaves, 8 spines, 256 hosts, 10 Gbps (4:1), buffers of 250 KB; round-trip time 100 µs, 300 µs over one
 spine drawn by the seed; Poisson arrivals between random hosts; DCTCP.
@@ -28,7 +28,7 @@ from spinewise.reproduction.experiment import (
 from spinewise.shapes import Spec, Transport
 from spinewise.specs.variants import parse_list
 
-# QDAPS' paper is not at hand: beside our own reading of it stands that of its authors' programs.
+# QDAPS' paper is not available: our own reading of it is run together with that of its authors' programs.
 QDAPS, RELEASED = "QDAPS", "QDAPS as released"
 OTHER_QDAPS = {QDAPS: RELEASED, RELEASED: QDAPS}
 SCHEMES = (
@@ -88,7 +88,7 @@ def runs(cdf: str, effort: Effort) -> list[Run]:
 
 
 def with_qdaps(curve: str, check: Callable[[Measured], Verdict]) -> Callable[[Measured], Verdict]:
-    """A check with this reading of QDAPS, as QDAPS, and without the other."""
+    """A check with this reading of QDAPS in place of QDAPS, and without the other."""
     return partial(_with_qdaps, curve, check)
 
 
@@ -104,7 +104,7 @@ def best_gain(metric: str, claimed: float, measured: Measured) -> Verdict:
 
 
 def without_qdaps(check: Callable[[Measured], Verdict]) -> Callable[[Measured], Verdict]:
-    """A check against the schemes alone that the paper describes or cites well enough to build."""
+    """A check against only those schemes that the paper describes or cites well enough to build."""
     return partial(_without_qdaps, check)
 
 
@@ -140,7 +140,7 @@ def presto_behind_letflow(measured: Measured) -> Verdict:
 
 
 def qdaps_is_second(measured: Measured) -> Verdict:
-    """QDAPS' long flows take less time than all others but PDLB's."""
+    """QDAPS' long flows take less time than those of all others but PDLB."""
     rest = measured.others("QDAPS", "PDLB")
     return claims.lower(measured, "QDAPS", rest, LONG_MEAN)
 
@@ -153,12 +153,12 @@ def longer_than_pdlb(others: Sequence[str], measured: Measured) -> Verdict:
 
 
 def qdaps_is_close(measured: Measured) -> Verdict:
-    """QDAPS' mean over all flows lies near PDLB's."""
+    """QDAPS' mean over all flows is close to PDLB's."""
     return claims.graded(claims.alike(measured, "QDAPS", "PDLB", readings.MEAN, x, within=CLOSE) for x in measured.xs)
 
 
 def statements(number: str, tail: tuple[str, float, float]) -> Iterator[Claim]:
-    """What the text says of both workloads; `tail` is the claim on tails, with the least and the largest gain."""
+    """The statements about both workloads; `tail` is the claim on tails, with the smallest and the largest gain."""
     key, least, most = tail
     p99, percent = "p99 of short flows", "{:.0f} % below".format
     yield Claim("C0-21", f"{number}a", "mean FCT of short flows up to 43 % lower", partial(best_gain, SHORT_MEAN, 0.43))
@@ -184,14 +184,14 @@ def statements(number: str, tail: tuple[str, float, float]) -> Iterator[Claim]:
     yield Claim("C0-28", f"{number}d", f"all flows: QDAPS close to PDLB (within {100 * CLOSE:g} %)", qdaps_is_close)
 
 
-# Claims whose verdict is another one without QDAPS, or that name it.
+# Claims whose verdict changes without QDAPS, or that name it.
 ON_QDAPS = ("C0-22", "C0-24b", "C0-27c", "C0-28")
-# Claims that another scheme could bear out or refute as well: each stands without QDAPS, too.
+# Claims that another scheme could also confirm or refute: each is judged without QDAPS, too.
 OTHERS_TOO = ("C0-21", "C0-22", "C0-23b", "C0-24b", "C0-26b", "C0-27a", "C0-31a", "C0-31b")
 
 
 def in_both_readings(statements: Sequence[Claim]) -> tuple[Claim, ...]:
-    """These claims with our QDAPS; beside them without it, and those that turn on it with its authors' rules."""
+    """These claims with our QDAPS; also without it, and those that depend on it with its authors' rules."""
     own = tuple(replace(one, check=with_qdaps(QDAPS, one.check)) for one in statements)
     without = tuple(
         replace(one, check=without_qdaps(one.check), reading="without QDAPS", headline=False)
@@ -207,7 +207,7 @@ def in_both_readings(statements: Sequence[Claim]) -> tuple[Claim, ...]:
 
 
 def panels(number: str, name: str) -> tuple[Panel, ...]:
-    """The paper's four panels, and what explains them."""
+    """The paper's four panels, and those that explain them."""
     x = "load"
     return (
         shapes.mean_fct(f"{number}a", x, size="short", variant=name),

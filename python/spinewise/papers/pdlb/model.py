@@ -1,7 +1,7 @@
-"""PDLB's model of a flow's completion time, Eqs. 1 to 9, apart from the engine's own code for it.
+"""PDLB's model of a flow's completion time, Eqs. 1 to 9, separate from the engine's own code for it.
 
-Delays in seconds, windows and flows in packets, rates in packets per second. `Paths` says what is known of the paths,
-`Constants` what the paper leaves open: MaxW, and how W / gran is made whole.
+Delays in seconds, windows and flows in packets, rates in packets per second. `Paths` describes the paths,
+`Constants` has what the paper leaves open: MaxW, and the rounding of W / gran.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Constants:
 
 
 def reordering(p_bad: float, n: int) -> float:
-    """Eq. 2: all sequences of n cells but good^k bad^(n-k)."""
+    """Eq. 2: all sequences of n cells except good^k bad^(n-k)."""
     return 1.0 - math.fsum(p_bad ** (n - k) * (1.0 - p_bad) ** k for k in range(n + 1))
 
 
@@ -87,7 +87,7 @@ def rounds_at_mean_window(gran: int, paths: Paths, k: Constants) -> float:
 
 
 def repaired(gran: int, paths: Paths, k: Constants) -> float:
-    """Rounds of Eqs. 4 to 6, each as long as its slowest cell; own reading of what Eqs. 7 to 9 mean to say."""
+    """Rounds of Eqs. 4 to 6, each as long as its slowest cell; our own reading of the meaning of Eqs. 7 to 9."""
 
     def seconds(window: float, n: int) -> float:
         all_good = (1.0 - paths.p_bad) ** n

@@ -24,7 +24,7 @@ from spinewise.measures import units
 from spinewise.replies import Timed
 from spinewise.show.markdown import line
 
-# From here on what does not depend on n is small against what does.
+# From here, terms without n are small against those with n.
 GROWTH_FROM = 16
 PARTS = (
     ("one decision", "pick_ns", "pick"),

@@ -1,4 +1,4 @@
-"""Tables to read by hand, from what `spinewise reproduce` wrote.
+"""Tables for reading, from the output of `spinewise reproduce`.
 
 `python -m spinewise.papers.pdlb.tables DIR...` prints them.
 """
@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from spinewise.reproduction.experiment import Measured
 from spinewise.reproduction.markdown import against, names, place, plain, print_tables, rows, rows_against, table
 
-# Flowcells whose place on the axis of pdlb-7-granularity is rounded.
+# Flowcells whose position on the axis of pdlb-7-granularity is rounded.
 SIZES = {5.5: 44}
 
-# What Figs. 11 and 12 compare.
+# The schemes that Figs. 11 and 12 compare.
 COMPARED = {
     "short, mean": "short_mean_fct_s",
     "short, p99": "short_p99_fct_s",
@@ -117,7 +117,7 @@ def fig03(measured: Measured) -> str:
 
 
 def fig06(measured: Measured) -> str:
-    """Fig. 6: simulated, and what each model says; milliseconds."""
+    """Fig. 6: simulated, and each model's values; milliseconds."""
     models = [name for name in measured.measurements[0].values if name.startswith("Eq. 9")]
     return rows(measured, [("simulated", "mean_fct_s", 1e3), *((name, name, 1e3) for name in models)])
 
@@ -143,7 +143,7 @@ def large(measured: Measured) -> str:
 
 
 def of_pdlb(measured: Measured) -> str:
-    """PDLB against each other scheme, in percent of that."""
+    """PDLB against each other scheme, in percent of the latter."""
     others = measured.others("PDLB")
     found = [
         [name, head, place(part, x), *(against(part, "PDLB", other, x, metric) for other in part.others("PDLB"))]

@@ -1,12 +1,12 @@
-"""The transports that verdicts on reordering are given with, and the queues of the authors' ns-2 script."""
+"""The transports under which verdicts on reordering are given, and the queues of the authors' ns-2 script."""
 
 from __future__ import annotations
 
 from spinewise.shapes import Transport
 
-# By name, what the [transport] table has beside its kind: three duplicate ACKs mean a loss, or time does, by a sender
-# that learns how late packets can be (RFC 8985). The bound stands for no real sender: it never takes duplicate
-# acknowledgements for a loss, and bounds from above what any tolerance of reordering could give.
+# By name, the keys of [transport] besides its kind: three duplicate ACKs mean a loss, or time does, by a sender
+# that learns how late packets can be (RFC 8985). The bound represents no real sender: it never interprets duplicate
+# acknowledgements as a loss, and is an upper bound of what any tolerance of reordering could give.
 THREE = "three duplicate ACKs"
 RACK = "RACK-TLP"
 TOLERANT = "reordering tolerated"

@@ -3,8 +3,8 @@
 | module | what it has |
 |---|---|
 | `fabric` | the two fabrics, the schemes, assumptions |
-| `measure` | what is read off a run |
-| `evaluation` | what Figs. 5 and 6 share |
+| `measure` | measurements of a run |
+| `evaluation` | the common parts of Figs. 5 and 6 |
 | `fig02` | ConWeave with 8 reorder queues and without a limit |
 | `fig05` | AliStorage |
 | `fig06` | Hadoop |
@@ -13,6 +13,6 @@
 | `variations` | open assumptions varied alone |
 | `buffer` | AliStorage without losses in larger buffers |
 | `one_flow` | by hand: two flows, reroute by reroute |
-| `classes` | by hand: what a congested path finds in its class |
-| `tables` | by hand: tables of what `spinewise reproduce` wrote |
+| `classes` | by hand: the company of a congested path in its class |
+| `tables` | by hand: tables from the output of `spinewise reproduce` |
 """

@@ -1,6 +1,6 @@
 """Fig. 5 without losses at 0.8, in larger buffers: is SELB behind ECMP because links are paused?
 
-Runs are as long as those of Fig. 5; all but the buffer is as there.
+Runs are as long as those of Fig. 5; only the buffer differs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MODE = "lossless"
 OF_MEAN, OF_P99 = (fig05.IDS[MODE, metric] for metric in evaluation.WORDS)
 HUNDRED_TIMES = "a hundred times the buffer"
 ALL = ("ECMP", "LetFlow", "CONGA", "DRILL", "ConWeave", "SELB")
-# The buffers by their variant: what they are called, how many times that of Fig. 5, and which schemes are run.
+# The buffers by their variant: their name, their ratio to that of Fig. 5, and the schemes run.
 BUFFERS = {
     MODE: (fabric.TEN_TIMES, 10, ALL),
     f"{MODE}, {HUNDRED_TIMES}": (HUNDRED_TIMES, 100, ("ECMP", "ConWeave", "SELB")),
@@ -57,7 +57,7 @@ def nothing_is_paused(measured: Measured) -> Verdict:
 
 
 def statements(variant: str) -> Iterator[Claim]:
-    """What Fig. 5 states of this point, in one of the buffers; of the mean also scheme by scheme."""
+    """The statements of Fig. 5 about this point, in one of the buffers; for the mean also scheme by scheme."""
     name, _, schemes = BUFFERS[variant]
     for (key, metric, of), words in METRICS.items():
         claimed = fig05.CLAIMED[MODE][metric.removeprefix("short_")]

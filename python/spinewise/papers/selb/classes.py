@@ -1,4 +1,4 @@
-"""Whether a congested path has company in its class, and what of a path's delay its source sees.
+"""Whether a congested path has company in its class, and how much of a path's delay its source sees.
 
 `python -m spinewise.papers.selb.classes` samples all queues of a run of SELB (at 0.8) every τ and classifies the
 uplinks of every leaf as SELB does (its own samples have a random phase).
@@ -39,7 +39,7 @@ def queues(result: Result, name: str) -> Floats:
 
 
 def classes(lengths: Floats) -> NDArray[np.intp]:
-    """k-means from quantiles of the different lengths."""
+    """Classify lengths by k-means, starting from quantiles of the distinct lengths."""
     different = np.unique(lengths)
     k = min(K, len(different))
     centroids = different[[(2 * i + 1) * len(different) // (2 * k) for i in range(k)]].astype(float)
@@ -52,7 +52,7 @@ def classes(lengths: Floats) -> NDArray[np.intp]:
 
 
 def company(uplinks: Floats) -> Counter[str]:
-    """What a congested uplink finds in its class, over all samples of one leaf: rows are samples."""
+    """Count what a congested uplink finds in its class, over all samples of one leaf: rows are samples."""
     found: Counter[str] = Counter()
     for before, now in pairwise(uplinks):
         congested, nearest = now - before > GROWTH_BYTES, classes(now)
@@ -72,7 +72,7 @@ def show(workload: str, mode: str) -> None:
     print(f"{workload}, {mode}: {total} samples of a congested uplink")
     for what, many in found.most_common():
         print(f"  in its class: {what}: {100 * many / total:.0f} %")
-    # Spread between the eight paths of a leaf at one instant: what choosing among them is about.
+    # The spread between the eight paths of a leaf at one instant, which is what a choice among them can gain.
     for name, side in (("uplinks", up), ("downlinks", down)):
         spread = np.sqrt(side.var(axis=1).mean()) / BYTES_PER_US
         print(

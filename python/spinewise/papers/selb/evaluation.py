@@ -1,4 +1,4 @@
-"""Figs. 5 and 6 of SELB: one experiment for each workload, and the checks of what §IV states."""
+"""Figs. 5 and 6 of SELB: one experiment for each workload, and the checks of the statements in §IV."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from spinewise.specs.variants import parse_list
 MODES = tuple(fabric.MODES)
 LOADS = (0.4, 0.6, 0.8)
 HIGH = 0.8
-# What §IV-B calls the aforementioned methods.
+# The "aforementioned methods" of §IV-B.
 OLD = ("ECMP", "LetFlow", "CONGA", "DRILL")
 WORDS = {"mean_fct_s": "mean FCT", "p99_fct_s": "p99 FCT"}
-# Whose 99th percentile.
+# The flows of the 99th percentile.
 ALL, SHORT_ONES = "all flows", "short flows"
 # Two schemes perform similarly when their means differ by at most this share.
 SIMILAR = 0.05
@@ -64,7 +64,7 @@ def panels(number: str) -> tuple[Panel, ...]:
 
 
 def reductions(number: str, ids: Mapping[tuple[str, str], str], claimed: Claimed) -> tuple[Claim, ...]:
-    """How far SELB is below others at 0.8: the numbers of §IV."""
+    """Claims on how far SELB is below others at 0.8: the numbers of §IV."""
     made = []
     for (mode, metric), key in ids.items():
         numbers = claimed[mode][metric]
@@ -151,7 +151,7 @@ def one_fade(part: Measured, x: float) -> Verdict:
 
 
 def lead_by_seed(part: Measured, x: float) -> dict[int, float]:
-    """By what share ConWeave's mean lies below ECMP's, of the seeds that both have."""
+    """The share by which ConWeave's mean is below ECMP's, for the seeds that both have."""
     own, base = (part.by_seed(curve, x, "mean_fct_s") for curve in ("ConWeave", "ECMP"))
     return {seed: 1.0 - own[seed] / base[seed] for seed in own if seed in base}
 
@@ -184,7 +184,7 @@ def good_for_short_flows(measured: Measured) -> Verdict:
 
 
 def bad_at(mode: str, xs: Sequence[float], measured: Measured) -> Verdict:
-    """DRILL is slower than what does not reorder."""
+    """DRILL is slower than schemes that do not reorder."""
     return claims.higher(measured.within(mode), "DRILL", ["ECMP", "LetFlow", "CONGA"], "mean_fct_s", xs)
 
 
@@ -194,7 +194,7 @@ def old_ones_alike(key: str, number: str) -> tuple[Claim, ...]:
 
 
 def similar(mode: str, measured: Measured) -> Verdict:
-    """Of CONGA, LetFlow and ECMP any two are as fast."""
+    """Judge whether any two of CONGA, LetFlow and ECMP are equally fast."""
     part = measured.within(mode)
     return claims.combined(
         claims.alike(part, curve, other, "mean_fct_s", x, within=SIMILAR)

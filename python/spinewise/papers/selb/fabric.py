@@ -1,4 +1,4 @@
-"""What the experiments on SELB share: the two fabrics, the schemes, and the assumptions.
+"""Parts shared by the experiments on SELB: the two fabrics, the schemes, and the assumptions.
 
 Set-ups T3-A (§II-B) and T3-B (§IV): 8 leaves, 8 spines, every link 100 Gbps and 1 µs; 16 hosts under each leaf (2:1) or
 32 (4:1); DCQCN, over priority flow control with go-back-N ("lossless") or IRN with one BDP in flight.
@@ -12,7 +12,7 @@ from spinewise.shapes import Spec
 
 MODES = {"lossless": "go_back_n", "IRN": "irn"}
 SPINES = LEAVES = 8
-# The buffer of a switch under the preset: 9 MiB, as the code of ConWeave. And a reading that two experiments have.
+# The buffer of a switch under the preset: 9 MiB, as in the code of ConWeave. And a reading that two experiments share.
 BUFFER_BYTES = 9 << 20
 TEN_TIMES = "ten times the buffer"
 MOTIVATION_HOSTS, EVALUATION_HOSTS = 16, 32

@@ -1,6 +1,6 @@
 """SELB Figs. 2a and 2b: ConWeave with 8 reorder queues per port ("l") and without a limit ("n").
 
-Set-up T3-A: 128 hosts, 2:1, AliStorage, loads 0.4 and 0.8. The paper does not say which of its two networks it is, so
+Set-up T3-A: 128 hosts, 2:1, AliStorage, loads 0.4 and 0.8. The paper does not say which of its two networks this is, so
 both are run.
 """
 
@@ -23,7 +23,7 @@ LOADS = (0.4, 0.8)
 
 
 def runs(effort: Effort) -> list[Run]:
-    """Both at both loads, and ECMP, which the limited one comes close to."""
+    """Both at both loads, and ECMP, which the limited one approaches."""
     found = []
     for mode in fabric.MODES:
         for load in LOADS:
@@ -41,7 +41,7 @@ def of(mode: str, load: float, duration_us: float) -> Spec:
 
 
 def limit_is_reached(mode: str, measured: Measured) -> Verdict:
-    """At 0.8 some ports use all queues, in every run."""
+    """Judge whether at 0.8 some ports use all queues, in every run."""
     part = measured.within(mode)
     most = part.values(LIMITED, 0.8, "most_in_use")
     share, refused = (part.interval(LIMITED, 0.8, key).mean for key in ("at_limit", "no_queue"))
@@ -58,7 +58,7 @@ def limit_is_reached(mode: str, measured: Measured) -> Verdict:
 
 
 def limit_costs(mode: str, measured: Measured) -> Verdict:
-    """At 0.8 the limit makes mean completion times longer."""
+    """Judge whether at 0.8 the limit makes mean completion times longer."""
     return claims.higher(measured.within(mode), LIMITED, [UNLIMITED], "mean_fct_s", [0.8])
 
 

@@ -1,4 +1,4 @@
-"""What "continuously monitors" (§III) may mean: three readings of it, over θ and τ, on T3-B at 0.8.
+"""Possible meanings of "continuously monitors" (§III): three readings of it, over θ and τ, on T3-B at 0.8.
 
 A short grid first, then the default and its neighbours for as long as Figs. 5 and 6 run, with both workloads.
 """
@@ -25,14 +25,14 @@ GRID, DURATION_US = "grid", 1000.0
 
 @dataclass(frozen=True)
 class Reading:
-    """When a path is judged, and how often classes are made."""
+    """A reading: when a path is judged, and how often classes are made."""
 
     name: str
     monitor: str
     tau_us: float
 
     def scheme(self, theta: float) -> str:
-        """SELB so."""
+        """SELB with this reading."""
         given = f"theta={theta:g}:k=3:tau_us={self.tau_us:g}:monitor={self.monitor}:reorder_queues=8"
         return f"selb:{given}@{self.name}"
 
@@ -59,12 +59,12 @@ def of(workload: str, mode: str, duration_us: float) -> Spec:
 
 
 def reading(name: str) -> Reading:
-    """By its name."""
+    """The reading of this name."""
     return next(one for one in READINGS if one.name == name)
 
 
 def one(scheme: str) -> Variant:
-    """The variant that a text names."""
+    """The variant in a text."""
     return parse(scheme)
 
 
@@ -98,7 +98,7 @@ def long_runs() -> list[Run]:
 
 
 def long_curves() -> dict[float, list[Variant]]:
-    """By θ, what runs long: ConWeave beside every θ."""
+    """The variants that run long, by θ: ConWeave for every θ."""
     thetas = dict.fromkeys(theta for _, theta in NEIGHBOURS)
     return {
         theta: [one(CONWEAVE), *(one(reading(name).scheme(theta)) for name, at in NEIGHBOURS if at == theta)]
@@ -112,7 +112,7 @@ def long_variant(number: str, mode: str) -> str:
 
 
 def ahead(variant: str, neighbour: tuple[str, float], metric: str, claimed: float, measured: Measured) -> Verdict:
-    """SELB in this reading lies below ConWeave by what the paper has."""
+    """SELB in this reading is below ConWeave by the paper's share."""
     part, (name, theta) = measured.within(variant), neighbour
     if not part.at(name, theta):
         return claims.combined([])
@@ -136,7 +136,7 @@ def panels() -> tuple[Panel, ...]:
 
 
 def statements() -> tuple[Claim, ...]:
-    """What Figs. 5 and 6 say of SELB and ConWeave, in every reading that runs long."""
+    """The statements of Figs. 5 and 6 about SELB and ConWeave, in every reading that runs long."""
     made = []
     for number, (_, ids, claimed_of) in FIGURES.items():
         for (mode, metric), key in ids.items():

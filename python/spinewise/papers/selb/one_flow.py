@@ -1,4 +1,4 @@
-"""Two flows by hand: when SELB and ConWeave move them, and what the reordering sees.
+"""Two flows by hand: when SELB and ConWeave move them, and the effect on reordering.
 
 `python -m spinewise.papers.selb.one_flow`: two flows of 1 MB from leaf 0 to leaf 1 of T3-B, lossless, on the same
 uplink; nothing else. SELB starts flows on hashed paths here, so that they meet; ConWeave draws, and the first seed
@@ -14,7 +14,7 @@ from spinewise.shapes import ListedFlow, Spec
 from spinewise.specs.variants import parse
 
 SIZE = 1_000_000
-# Bytes in a queue from which on it is shown; a header added at the leaf alone makes some of a full link.
+# Bytes in a queue from which it is shown; a header added at the leaf alone makes some of a full link.
 SHOWN = 20_000
 
 

@@ -1,4 +1,4 @@
-"""How many reorder queues SELB and ConWeave need: from 1 to any number, on T3-B at 0.8; own addition to Figs. 5, 6.
+"""The number of reorder queues SELB and ConWeave need: from 1 to any number, on T3-B at 0.8; added to Figs. 5, 6.
 
 The paper's argument, step by step: SELB's early packets come less early, so they are held for less long, so fewer
 queues do, so with 8 of them it is faster.
@@ -19,7 +19,7 @@ from spinewise.specs.variants import parse_list
 
 WORKLOADS = {"AliStorage": "ali_storage", "Hadoop": "hadoop"}
 LOAD = 0.8
-# Place on the axis, and reorder queues per port; 0 is no limit.
+# Position on the axis, and reorder queues per port; 0 means no limit.
 LIMITS = {1.0: 1, 8.0: 8, 16.0: 16, 32.0: 32, 64.0: 0}
 FEWEST, PAPER, NO_LIMIT = 1.0, 8.0, 64.0
 
@@ -49,7 +49,7 @@ def runs(effort: Effort) -> list[Run]:
 
 
 def lower(variant: str, measured: Measured, *, metric: str) -> Verdict:
-    """SELB's value lies below ConWeave's with 8 queues and without a limit."""
+    """SELB's value is below ConWeave's with 8 queues and without a limit."""
     return claims.lower(measured.within(variant), "SELB", ["ConWeave"], metric, [PAPER, NO_LIMIT])
 
 
@@ -64,7 +64,7 @@ def limit_costs(variant: str, measured: Measured, *, x: float) -> Verdict:
 
 
 def better_with_few(variant: str, measured: Measured) -> Verdict:
-    """With one queue a port, SELB is faster than ConWeave."""
+    """Judge whether SELB is faster than ConWeave with one queue a port."""
     return claims.lower(measured.within(variant), "SELB", ["ConWeave"], "mean_fct_s", [FEWEST])
 
 

@@ -1,7 +1,7 @@
-"""What θ, k, τ and the number of reorder queues change in SELB: each varied alone on T3-B, AliStorage at 0.8.
+"""The effect of θ, k, τ and the number of reorder queues in SELB: each varied alone on T3-B, AliStorage at 0.8.
 
-The paper gives none of them; ConWeave and ECMP on the same traffic stand beside. Arrivals are as long as those of
-`variations`: without losses, SELB is ahead of ECMP in shorter ones alone.
+The paper gives none of them; ConWeave and ECMP on the same traffic are references. Arrivals are as long as those of
+`variations`: without losses, SELB is ahead of ECMP only in shorter ones.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from spinewise.specs.variants import parse_list
 
 REFERENCE = "reference"
 OTHERS = f"ecmp@ECMP,{fabric.CONWEAVE}:reorder_queues=8@ConWeave"
-# Parameter: its values, and what stands on the axis.
+# The values of each parameter, and its label on the axis.
 PARAMETERS: dict[str, tuple[tuple[float, ...], str]] = {
     "theta": ((0.05, 0.1, 0.2, 0.3, 0.5), "θ, share of the link's rate"),
     "k": ((1, 2, 3, 4, 5), "clusters k"),
     "tau_us": ((2, 5, 10, 20, 50), "period τ, µs"),
     "reorder_queues": ((2, 4, 8, 16, 32), "reorder queues per port"),
 }
-# Of Fig. 5, the statement on the mean, and whom SELB is compared with.
+# From Fig. 5, the statement on the mean, and the schemes SELB is compared with.
 OF_MEAN = {mode: fig05.IDS[mode, "mean_fct_s"] for mode in fabric.MODES}
 COMPARED = ("ECMP", "ConWeave")
 FULL_US, SEEDS = evaluation.SHORT[0], 3
@@ -71,12 +71,12 @@ def of(mode: str, duration_us: float) -> Spec:
 
 
 def claimed(mode: str, other: str) -> float:
-    """By what share the paper has SELB's mean below that of another."""
+    """The share by which the paper's mean for SELB is below that of another."""
     return fig05.CLAIMED[mode]["mean_fct_s"][other]
 
 
 def some_value_does(parameter: str, mode: str, other: str, measured: Measured) -> Verdict:
-    """At some value SELB is ahead of another by at least half of what the paper has."""
+    """Judge whether, at some value, SELB is ahead of another by at least half of the paper's share."""
     part = measured.within(f"{parameter}, {mode}")
     base = measured.within(f"{REFERENCE}, {mode}").values(other, 0.0, "mean_fct_s")
     scale = mean(base)
@@ -105,7 +105,7 @@ def panels(parameter: str, mode: str) -> tuple[Panel, ...]:
         Panel("sensitivity", "held_mean_us", "queue held for", x, "µs", 1.0, name),
         Panel("sensitivity", "mean_in_use", "queues in use, mean", x, "", 1.0, name),
     )
-    # Values of all but k lie a factor apart.
+    # Values of all but k differ by a constant factor.
     return tuple(replace(panel, log_x=parameter != "k") for panel in made)
 
 

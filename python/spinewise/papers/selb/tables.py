@@ -1,4 +1,4 @@
-"""Tables to read by hand, from what `spinewise reproduce` wrote.
+"""Tables for reading, from the output of `spinewise reproduce`.
 
 `python -m spinewise.papers.selb.tables DIR...` prints them.
 """

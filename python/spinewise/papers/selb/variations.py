@@ -1,4 +1,4 @@
-"""Which reading of the paper decides what comes of SELB: each open assumption varied alone, on T3-B at 0.8.
+"""Find which reading of the paper decides the outcome of SELB: each open assumption varied alone, on T3-B at 0.8.
 
 Arrivals last for 3 ms, not the 10 ms of Fig. 5: a third of the cost. Less would not do: without losses SELB is ahead of
 ECMP in 0.4 ms, in which next to nothing is paused or sent again, and behind it in 3.
@@ -16,14 +16,14 @@ from spinewise.reproduction.shapes import Variation
 from spinewise.shapes import Spec
 from spinewise.specs.variants import parse_list
 
-# Of Fig. 5, the statements on the mean, and whom SELB is compared with.
+# From Fig. 5, the statements on the mean, and the schemes SELB is compared with.
 OF_MEAN = {mode: fig05.IDS[mode, "mean_fct_s"] for mode in fabric.MODES}
 OTHERS = ("ECMP", "ConWeave")
 FULL_US, SEEDS = evaluation.SHORT
 
 # Above capacity; with 4:1 this is three times what the uplinks carry.
 HOST_LINKS = Variation("load of the hosts' links", {"traffic[0].load_of": "host_links", "traffic[0].pairs": "any"})
-# Links are paused from the start, and what is left when arrivals end takes long: these are shorter.
+# Links are paused from the start, and the rest after arrivals end takes long: these are shorter.
 SHORTER_US = {HOST_LINKS.name: 600.0}
 
 VARIATIONS = (
@@ -55,7 +55,7 @@ VARIATIONS = (
 
 
 def schemes(variation: Variation) -> str:
-    """What takes part: ECMP, ConWeave, SELB."""
+    """The schemes of a variation: ECMP, ConWeave, SELB."""
     # A key given twice counts as given last.
     conweave = f"{fabric.CONWEAVE}:reorder_queues=8{variation.added('ConWeave')}@ConWeave"
     return f"ecmp@ECMP,{conweave},{fabric.SELB}:reorder_queues=8{variation.added('SELB')}@SELB"
@@ -68,7 +68,7 @@ def spec(variation: Variation, mode: str, duration_us: float) -> Spec:
 
 
 def arrivals_us(variation: Variation, effort: Effort) -> float:
-    """How long flows arrive in a variation."""
+    """The duration of arrivals in a variation."""
     return effort.choose(full=SHORTER_US.get(variation.name, FULL_US), quick=150.0)
 
 
@@ -84,12 +84,12 @@ def runs(effort: Effort) -> list[Run]:
 
 
 def claimed(mode: str, other: str) -> float:
-    """By what share the paper has SELB's mean below that of another."""
+    """The share by which the paper's mean for SELB is below that of another."""
     return fig05.CLAIMED[mode]["mean_fct_s"][other]
 
 
 def selb_is_lower(variation: str, mode: str, other: str, measured: Measured) -> Verdict:
-    """SELB's mean lies below that of another by what the paper has."""
+    """SELB's mean is below that of another by the paper's share."""
     part = measured.within(f"{variation}, {mode}")
     if not part.measurements:
         return claims.combined([])

@@ -1,10 +1,10 @@
-"""What is read off the runs of the experiments on ELAB; nothing here judges, draws, or says what is run.
+"""Measurements of the runs of the experiments on ELAB; nothing here judges, draws, or defines runs.
 
 | module | what it has |
 |---|---|
-| `splits` | how a leaf splits traffic, what became of packets |
+| `splits` | how a leaf splits traffic, and the fate of packets |
 | `fig02` | Figs. 2, 3, 4, 7 |
 | `fig09` | Figs. 9, 10 |
 | `large` | Figs. 12, 13 |
-| `change` | how soon a change is sensed |
+| `change` | the time to sense a change |
 """

@@ -1,4 +1,4 @@
-"""How soon ELAB senses a change, read off a run: its ceiling of a path, and the split."""
+"""How fast ELAB senses a change, measured in a run: its ceiling of a path, and the split."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from spinewise.reproduction.experiment import Run, Timeline
 from spinewise.runs.result import Result
 
 SLOW_GBPS, FAST_GBPS, UDP_GBPS = 3.0, 6.0, 3.0
-# B of path 2 between what it is alone and beside the UDP flow.
+# B of path 2, between its values alone and with the UDP flow.
 BETWEEN_KBPS = 1e6 * (FAST_GBPS - UDP_GBPS / 2.0)
 STARTS_S, LASTS_S, REST_S = 0.5, 0.3, 0.3
-# Nothing changes here: how soon B of path 2 passes the same mark by itself.
+# Nothing changes here: how soon B of path 2 passes the same mark without a cause.
 QUIET_S = 0.35
 # The split has arrived when its mean over the first of these is within the second of the new fixed point.
 STEADY_S, CLOSE = 0.005, 0.03
@@ -23,12 +23,12 @@ DRAWN_S = (-0.01, 0.06)
 
 
 def begins(seed: int) -> float:
-    """When the UDP flow starts, in s: another phase of TCP's cycle for each seed."""
+    """The start of the UDP flow, in s: another phase of TCP's cycle for each seed."""
     return STARTS_S + 0.0073 * seed
 
 
 def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """How soon B of path 2 passes the mark, and how soon the split is the new one, from each change."""
+    """Measure the time from each change until B of path 2 passes the mark, and until the split is the new one."""
     start = begins(run.seed)
     ceiling = of_path_2(result)
     share = splits.share_of_first(result, 0)
@@ -52,14 +52,14 @@ def of_path_2(result: Result) -> Timeline:
 
 
 def first_beyond(line: Timeline, start: float, end: float, sign: float) -> float:
-    """From `start` to the first value below (sign -1) or above the mark; NaN if there is none before `end`."""
+    """The time from `start` to the first value below (sign -1) or above the mark; NaN if there is none before `end`."""
     inside = (line.time_s > start) & (line.time_s < end)
     beyond = line.time_s[inside & (sign * line.value > sign * BETWEEN_KBPS)]
     return float(beyond[0]) - start if len(beyond) else math.nan
 
 
 def settled(share: Timeline, start: float, end: float, target: float) -> float:
-    """From `start` until the split's mean over a while is near `target`; NaN if it never is."""
+    """The time from `start` until the split's mean over a while is near `target`; NaN if it never is."""
     inside = (share.time_s > start) & (share.time_s <= end)
     times, values = share.time_s[inside], np.nan_to_num(share.value[inside], nan=target)
     width = round(STEADY_S / (times[1] - times[0]))

@@ -1,4 +1,4 @@
-"""What is read off a run of Figs. 2, 3, 4 and 7 of ELAB."""
+"""Measurements of a run of Figs. 2, 3, 4 and 7 of ELAB."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from spinewise.runs.result import Result
 
 # Rate of path 1 in Gbps: the paper's, and others under the first transport.
 PAPERS, SECOND = 3.0, 6.0
-# A split counts from here on: slow start and what it leaves in the queues are over.
+# A split counts from here: slow start and the queues it leaves are over.
 SETTLED_S = 0.2
 DRAWN_S = {"3": (0.2, 0.5), "4": (0.1, 0.6), "7": (0.2, 0.4)}
 # Ratios are drawn up to here.
 CUT = 2.5
-# Of which schemes each figure shows the split.
+# The schemes whose split each figure shows.
 SPLITS = {"3": (CLOVE, SLOW), "4": (HERMES,), "7": (ELAB, HIDDEN, MASKED, ORACLE)}
 
 
 def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """How much of both paths goes to new data, and to any, and how packets are split."""
+    """Measure the share of both paths used by new data, and by any, and the split of packets."""
     size, seconds = float(numbers(result.flows, "size_bytes")[0]), float(numbers(result.flows, "fct_ps")[0]) / 1e12
     capacity = splits.rate(result, 0, 0) + splits.rate(result, 0, 1)
     transport = result.spec["transport"]
@@ -49,7 +49,7 @@ def drawn(run: Run, share: Timeline) -> Mapping[str, Timeline]:
     nothing = Timeline(np.array([]), np.array([]))
     found = dict.fromkeys((f"split_{figure}" for figure in SPLITS), nothing)
     if run.seed == 1 and run.x == PAPERS:
-        # Two decimals: what is all but nothing is nothing.
+        # Two decimals: negligible values become zero.
         ratio = np.round(np.minimum(share.value / np.maximum(1.0 - share.value, 0.01), CUT), 2)
         for figure, (begin, end) in DRAWN_S.items():
             inside = (share.time_s > begin) & (share.time_s <= end)

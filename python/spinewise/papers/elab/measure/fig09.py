@@ -1,4 +1,4 @@
-"""What is read off a run of Figs. 9 and 10 of ELAB."""
+"""Measurements of a run of Figs. 9 and 10 of ELAB."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DRAWN = (ELAB, CLOVE, HERMES, ORACLE)
 
 
 def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, and over which spine each flow went."""
+    """Measure completion times, and the spine of each flow."""
     fct_s = numbers(result.flows, "fct_ps") / 1e12
     order = np.argsort(numbers(result.flows, "src"))
     shares = {f"{flow}_first": spine_1(result, leaf) for leaf, flow in ((0, FIRST), (1, SECOND))}
@@ -35,7 +35,7 @@ def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
 
 
 def spine_1(result: Result, leaf: int) -> float:
-    """Share of what a leaf sent that went over the first spine."""
+    """The share of a leaf's traffic that went over the first spine."""
     first, second = (splits.carried(result, leaf, spine) for spine in (0, 1))
     return float(first / (first + second))
 

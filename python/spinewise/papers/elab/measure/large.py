@@ -1,4 +1,4 @@
-"""What is read off a run of Figs. 12 and 13 of ELAB."""
+"""Measurements of a run of Figs. 12 and 13 of ELAB."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, also by the leaf that sends, and what became of packets."""
+    """Measure completion times, also by the sending leaf, and the fate of packets."""
     return {
         **readings.completion(result, "short", "long"),
         **splits.packets(result),

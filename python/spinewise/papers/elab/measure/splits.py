@@ -1,4 +1,4 @@
-"""How a leaf splits traffic over its uplinks, and what became of packets."""
+"""The split of a leaf's traffic over its uplinks, and the fate of packets."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def rate(result: Result, leaf: int, spine: int) -> float:
 
 
 def given(result: Result, leaf: int, spine: int) -> tuple[Floats, Floats]:
-    """What a leaf gave to one uplink in each interval of the series: end of the interval in seconds, bits per second.
+    """The traffic a leaf gave to one uplink per interval of the series: end of interval in seconds, bits per second.
 
-    What was sent and what was queued since; what was dropped is not in it.
+    It includes what was sent and the growth of the queue, but not what was dropped.
     """
     name = f"leaf{leaf}->spine{spine}"
     interval_s = float(result.spec["metrics"]["series_interval_us"]) / 1e6
@@ -38,9 +38,9 @@ def given(result: Result, leaf: int, spine: int) -> tuple[Floats, Floats]:
 
 
 def share_of_first(result: Result, leaf: int) -> Timeline:
-    """Share of what a leaf gives to its two uplinks that goes to the first; NaN where it gives next to nothing.
+    """The share of the first of a leaf's two uplinks in their traffic; NaN if the leaf sends next to nothing.
 
-    A packet that crosses the end of an interval is counted in neither or in both, so what is given is no exact sum.
+    A packet that crosses the end of an interval is counted in neither or in both, so the sum is not exact.
     """
     time, first = given(result, leaf, 0)
     _, second = given(result, leaf, 1)

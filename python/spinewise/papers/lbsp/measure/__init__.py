@@ -1,8 +1,8 @@
-"""What is read off the runs of the experiments on LBSP; nothing here judges, draws, or says what is run.
+"""Measurements of the runs of the experiments on LBSP; nothing here judges, draws, or defines runs.
 
 | module | what it has |
 |---|---|
-| `flows` | completion times, what became of packets, the flows of each pair |
+| `flows` | completion times, the fate of packets, the flows of each pair |
 | `fig06a` | Figs. 6a, 7b |
 | `fig06b` | Fig. 6b |
 | `fig07a` | Fig. 7a |

@@ -1,4 +1,4 @@
-"""What is read off a run of Figs. 6a and 7b of LBSP."""
+"""Measurements of a run of Figs. 6a and 7b of LBSP."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, and what became of packets."""
+    """Measure completion times, and the fate of packets."""
     return {**completion(result), **packets(result), "offered": offered_on_the_wire(result.report)}

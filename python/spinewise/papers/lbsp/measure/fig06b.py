@@ -1,4 +1,4 @@
-"""What is read off a run of Fig. 6b of LBSP."""
+"""Measurements of a run of Fig. 6b of LBSP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, of all flows and pair by pair, and what became of packets."""
+    """Measure completion times, of all flows and pair by pair, and the fate of packets."""
     of_pairs = {
         f"{pair}_{key}": value
         for pair, inside in flows_of(result).items()

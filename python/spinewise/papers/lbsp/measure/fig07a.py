@@ -1,4 +1,4 @@
-"""What is read off a run of Fig. 7a of LBSP."""
+"""Measurements of a run of Fig. 7a of LBSP."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, and what became of packets."""
+    """Measure completion times, and the fate of packets."""
     return {**completion(result), **packets(result)}

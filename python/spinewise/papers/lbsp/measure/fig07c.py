@@ -1,4 +1,4 @@
-"""What is read off a run of Fig. 7c of LBSP."""
+"""Measurements of a run of Fig. 7c of LBSP."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, of all flows and of those that meet the slow link, and what became of packets."""
+    """Measure completion times, of all flows and of those that use the slow link, and the fate of packets."""
     inside = flows_of(result)["S2"]
     own = {f"S2_{key}": value for key, value in completion(result, inside).items()}
     return {**completion(result), **own, **packets(result)}

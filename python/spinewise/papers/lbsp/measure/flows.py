@@ -1,4 +1,4 @@
-"""What is read off any run of LBSP's figures: completion times, what became of packets, and the flows of each pair."""
+"""Measurements of any run of LBSP's figures: completion times, the fate of packets, and the flows of each pair."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def packets(result: Result) -> dict[str, float]:
 
 
 def completion(result: Result, inside: Mask | None = None) -> dict[str, float]:
-    """Mean and 99.9th percentile of completion times in s; of fewer than a thousand flows the latter is the slowest."""
+    """Mean and 99.9th percentile of completion times in s; with fewer than 1,000 flows the latter is the slowest."""
     done = numbers(result.flows, "finished").astype(bool)
     fct = numbers(result.flows, "fct_ps")[done if inside is None else done & inside].astype(float) / 1e12
     return {"mean_s": stats.mean(fct), "p999_s": stats.percentile(fct, 0.999)}

@@ -1,4 +1,4 @@
-"""What is read off a run with more or fewer path groups of LBSP."""
+"""Measurements of a run with more or fewer path groups of LBSP."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Completion times, of all flows and of those to or from the leaf, and what became of packets."""
+    """Measure completion times, of all flows and of those to or from the leaf, and the fate of packets."""
     tree = tree_of(result)
     ends = [numbers(result.flows, name) // tree.half == tree.leaf for name in ("src", "dst")]
     own = {f"own_{key}": value for key, value in completion(result, ends[0] | ends[1]).items()}

@@ -1,4 +1,4 @@
-"""Which links packets took in a run, to the port."""
+"""The links that packets took in a run, to the port."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinewise.runs.result import Result
 
 # A stream is a thousand packets or so; a message of a failure is one packet a link.
 LEAST = 50
-# Of a message (LBSP's message_bytes). Packets of the pairs all have the bytes of an acknowledgement.
+# The bytes of a message (LBSP's message_bytes). Packets of the pairs all have the bytes of an acknowledgement.
 MESSAGE_BYTES = 64
 UP = ("leaf->aggregation", "aggregation->core")
 DOWN = ("core->aggregation", "aggregation->leaf")
@@ -19,12 +19,12 @@ LINK_NAME = re.compile(r"([a-z]+)(\d+)->([a-z]+)(\d+)")
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Switches that a stream passes, as bits of a number for each step; or packets by leaf and link group."""
+    """Measure the switches that a stream passes, as bits of a number per step; or packets by leaf and link group."""
     return by_group(result) if result.spec["traffic"][0]["kind"] == "all_to_all" else passed(result)
 
 
 def passed(result: Result) -> dict[str, float]:
-    """For each step of the way the far ends of the links that the stream took, one bit each; and its losses."""
+    """For each step of the path, the far ends of the links that the stream took, one bit each; and its losses."""
     found = dict.fromkeys((*UP, *DOWN), 0)
     ports, half = {"leaf": 0, "aggregation": 0}, tree_of(result).half
     for link in result.report["links"]:

@@ -1,4 +1,4 @@
-"""Differences between the queues of a switch's link groups, read off a run of §5 of LBSP."""
+"""Differences between the queues of a switch's link groups, measured in a run of §5 of LBSP."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def gaps(result: Result) -> tuple[Floats, dict[tuple[str, int], Floats]]:
 
 
 def measure(run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """Differences between groups while flows arrive, completion times, and what became of packets."""
+    """Measure differences between groups while flows arrive, completion times, and the fate of packets."""
     times, found = gaps(result)
     last = float(numbers(result.flows, "start_ps").max()) / PS_PER_SECOND
     busy = (times > QUIET_US / 1e6) & (times <= last)

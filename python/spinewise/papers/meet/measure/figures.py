@@ -1,4 +1,4 @@
-"""What is read off a run of Figs. 6 to 11 of MEET: completion times by class of flows, and what stands behind them."""
+"""Measurements of a run of Figs. 6 to 11 of MEET: completion times by class of flows, and related facts."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from spinewise.reproduction.experiment import Run, Timeline
 from spinewise.runs.result import Result
 
 SMALL_BELOW, LARGE_ABOVE = 100_000, 10_000_000
-# What counts as tiny in the enterprise workload (§4, Metrics).
+# The limit of tiny flows in the enterprise workload (§4, Metrics).
 TINY = {"below_200": 200, "below_800": 800, "below_3200": 3200, "below_12800": 12_800}
 
 
 def measure(_run: Run, result: Result) -> dict[str, float | Timeline]:
-    """Completion times of the four panels, and what stands behind them."""
+    """Measure the completion times of the four panels, and related facts."""
     return {**read_off(result), **late(result)}
 
 
 def measure_steady(_run: Run, result: Result) -> dict[str, float | Timeline]:
-    """The same of the flows that start in the second half of the arrivals, and the mean of each third of that half."""
+    """Measure the same for the flows that start in the second half of the arrivals, and the means of its thirds."""
     first_s, last_s = second_half(result)
     return {**read_off(result, first_s), **thirds(result, first_s, last_s)}
 
 
 def second_half(result: Result) -> tuple[float, float]:
-    """When the second half of the arrivals begins and ends, in seconds."""
+    """The begin and end of the second half of the arrivals, in seconds."""
     arrivals = result.spec["traffic"][0]
     middle, end = (1e-6 * (arrivals["start_us"] + part * arrivals["duration_us"]) for part in (0.5, 1.0))
     return middle, end
@@ -56,7 +56,7 @@ THIRDS = tuple(f"third_{number}_mean_fct_s" for number in (1, 2, 3))
 
 
 def read_off(result: Result, first_s: float = 0.0) -> dict[str, float]:
-    """The same, from the result alone; completion times of the flows that start at `first_s` or later."""
+    """Measure the same from the result alone, with completion times of the flows that start at `first_s` or later."""
     return {**completion(result, first_s), **network(result)}
 
 
@@ -80,7 +80,7 @@ def completion(result: Result, first_s: float = 0.0) -> dict[str, float]:
 
 
 def network(result: Result) -> dict[str, float]:
-    """What happened to packets, what was offered, and what the scheme itself sent."""
+    """Measure the fate of packets, the offered load, and what the scheme itself sent."""
     sums = {name: float(numbers(result.flows, name).sum(dtype=np.int64)) for name in SUMMED}
     summary, links = result.summary(), result.report["links"]
     own = summary.overhead_bytes["probes"] + summary.overhead_bytes["messages"]

@@ -1,4 +1,4 @@
-"""What is read off a run of MEET with some T_update: what its messages cost, and how old its views are."""
+"""Measurements of a run of MEET with some T_update: the cost of its messages, and the age of its views."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spinewise.runs.result import Result
 
 # A message is one packet: headers, and 16 bytes of the scheme's own.
 HEAD_BYTES = 42 + 16
-# It has 8 bytes for each path in a report, 4 in a broadcast.
+# It has 8 bytes per path in a report, 4 in a broadcast.
 REPORT_PATH_BYTES, BROADCAST_PATH_BYTES = 8, 4
 
 
@@ -22,7 +22,7 @@ def message_bytes(paths: int) -> tuple[int, int]:
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What the figures of MEET read off a run, and what its messages cost and how old its views are."""
+    """Measure what the figures of MEET need, and the cost of its messages and the age of its views."""
     found: dict[str, float | Timeline] = dict(figures.read_off(result))
     if result.spec["scheme"]["name"] == "meet":
         found |= messages(result)
@@ -32,7 +32,7 @@ def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
 def messages(result: Result) -> dict[str, float]:
     """Mbps of a host's reports and probes; T_latency and T_delay in seconds, the former also as a share of T_update.
 
-    A rack has one proxy. All its other hosts report, and hear as many packets of the broadcast.
+    A rack has one proxy. All its other hosts report, and receive as many packets of the broadcast.
     """
     topology, t_update_us = result.spec["topology"], float(result.spec["scheme"]["params"]["t_update_us"])
     leaves, hosts = topology["leaves"], topology["hosts_per_leaf"]

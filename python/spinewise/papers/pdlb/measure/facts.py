@@ -1,4 +1,4 @@
-"""What is read off a run of what needs none."""
+"""Measurements of an experiment that needs no run."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, _result: Result) -> Mapping[str, float | Timeline]:
-    """There is no run to read."""
+    """Measure nothing: there is no run."""
     return {}

@@ -1,4 +1,4 @@
-"""What is read off a run of Figs. 3 and 4 of PDLB."""
+"""Measurements of a run of Figs. 3 and 4 of PDLB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Figs. 3 and 4 show of a run."""
+    """Measure what Figs. 3 and 4 show."""
     busy, packets = readings.busy_seconds(result), result.summary().packets
     size = float(numbers(result.flows, "size_bytes").sum())
     return {

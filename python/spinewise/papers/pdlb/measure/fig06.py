@@ -1,4 +1,4 @@
-"""What is read off a run of Fig. 6 of PDLB, and what the models say of it."""
+"""Measurements of a run of Fig. 6 of PDLB, and the models' values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spinewise.runs.result import Result
 
 PACKET_BITS = 12_000
 # MaxW has no published value: 44 packets in the authors' code; 9 are one bandwidth-delay
-# product, 258 that and a buffer.
+# product, 258 are that and a buffer.
 MAX_WINDOW = 44.0
 OTHER_WINDOWS = (9.0, 258.0)
 MODELS: dict[str, tuple[model.Equation, float]] = {
@@ -24,7 +24,7 @@ MODELS: dict[str, tuple[model.Equation, float]] = {
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """The mean completion time, and what each model says of this size."""
+    """Measure the mean completion time, and each model's value for this size."""
     gran = int(result.spec["scheme"]["params"]["packets"])
     flow = result.spec["traffic"][0]["list"][0]["size_bytes"] / PACKET_BYTES
     paths = paths_of(result)
@@ -36,7 +36,7 @@ def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
 
 
 def paths_of(result: Result) -> model.Paths:
-    """The paths as the model has them: a round trip crosses four links of hosts and four of the fabric."""
+    """The paths in terms of the model: a round trip crosses four links of hosts and four of the fabric."""
     topology = result.spec["topology"]
     hosts_ns, slow = 4 * topology["host_delay_ns"], topology["override"]
     good_ns, bad_ns = (hosts_ns + 4 * delay for delay in (topology["fabric_delay_ns"], slow[0]["delay_ns"]))

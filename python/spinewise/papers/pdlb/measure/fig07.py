@@ -1,4 +1,4 @@
-"""What is read off a run of Fig. 7 of PDLB."""
+"""Measurements of a run of Fig. 7 of PDLB."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spinewise.runs.result import Result
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Fig. 7 shows of a run."""
+    """Measure what Fig. 7 shows."""
     summary = result.summary()
     assert summary.packets is not None
     busy = readings.busy_seconds(result)

@@ -1,4 +1,4 @@
-"""What is read off a run of Figs. 8 and 9 of PDLB."""
+"""Measurements of a run of Figs. 8 and 9 of PDLB."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHORT_BELOW = 100_000
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Figs. 8 and 9 show of a run."""
+    """Measure what Figs. 8 and 9 show."""
     short = numbers(result.flows, "size_bytes") < SHORT_BELOW
     return {
         "short_retransmits": readings.resent(result, short),

@@ -1,4 +1,4 @@
-"""What is read off a run of Fig. 10 of PDLB: its three quantities over time, and around the window."""
+"""Measurements of a run of Fig. 10 of PDLB: its three quantities over time, and around the window."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def grid_ms() -> Floats:
 
 
 def mean_of(values: Floats) -> float:
-    """The mean of what is known; NaN when nothing is."""
+    """The mean of the known values; NaN if there are none."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")
 
 
 def binned(result: Result, series: str, entities: Iterable[str]) -> Floats:
-    """The sum of a series over entities, one value per interval; NaN where there is none."""
+    """The sum of a series over entities, one value per interval; NaN if there is no value."""
     total = np.full(len(grid_ms()), np.nan)
     for entity in entities:
         time_s, value = result.series_of(series, entity)

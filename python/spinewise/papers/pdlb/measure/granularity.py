@@ -1,4 +1,4 @@
-"""What is read off a run with flowcells of a fixed size on the set-up of Fig. 7 of PDLB."""
+"""Measurements of a run with flowcells of a fixed size on the set-up of Fig. 7 of PDLB."""
 
 from __future__ import annotations
 

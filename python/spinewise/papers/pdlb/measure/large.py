@@ -1,4 +1,4 @@
-"""What is read off a run of Figs. 11 and 12 of PDLB."""
+"""Measurements of a run of Figs. 11 and 12 of PDLB."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHORT_BELOW = 100_000
 
 
 def measure(_run: Run, result: Result) -> Mapping[str, float | Timeline]:
-    """What Figs. 11 and 12 show of a run, and why."""
+    """Measure what Figs. 11 and 12 show, and the reasons."""
     packets, long = result.summary().packets, numbers(result.flows, "size_bytes") >= SHORT_BELOW
     return {
         **readings.completion(result, "short", "long"),

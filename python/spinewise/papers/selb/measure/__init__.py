@@ -1,4 +1,4 @@
-"""What is read off the runs of the experiments on SELB; nothing here judges, draws, or says what is run.
+"""Measurements of the runs of the experiments on SELB; nothing here judges, draws, or defines runs.
 
 | module | what it has |
 |---|---|

@@ -1,4 +1,4 @@
-"""What is read off a run of SELB's figures: completion times, what became of packets, the life of reorder queues."""
+"""Measurements of a run of SELB's figures: completion times, the fate of packets, the life of reorder queues."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Floats = NDArray[np.float64]
 SHORT_BELOW = 104_000
 # Flows that start in this share of the arrivals only fill the fabric: they run, and are not counted.
 WARM_UP = 1 / 3
-# Numbers of queues that the distribution of queues in use is told for; the last one counts all above it, too.
+# Numbers of queues for which the distribution of queues in use is given; the last one also counts all above it.
 MOST_IN_USE = 64
-# As many of them as are drawn.
+# The number of those that are drawn.
 SHOWN = 10
 
 
 def measure(_run: Run, result: Result) -> dict[str, float | Timeline]:
-    """Completion times, and what the paper argues with."""
+    """Measure completion times, and the facts behind the paper's arguments."""
     return {**completion(result), **transport(result), **reordering(result)}
 
 
@@ -49,7 +49,7 @@ def completion(result: Result) -> dict[str, float]:
 
 
 def transport(result: Result) -> dict[str, float]:
-    """What happened to packets: notifications, pauses, losses, disorder."""
+    """Measure events of packets: notifications, pauses, losses, disorder."""
     sums = {name: float(numbers(result.flows, name).sum(dtype=np.int64)) for name in SUMMED}
     sent = sums["packets"]
     links = result.report["links"]
@@ -64,7 +64,7 @@ def transport(result: Result) -> dict[str, float]:
         "drops": float(sum(link["drops"] for link in links)),
         "pause_s": sum(link["paused_ps"] for link in links) / PS_PER_SECOND,
         "pauses": float(sum(link["pauses"] for link in links)),
-        # As a share of the time in which flows arrive: their rest is sent later, so it may pass 1.
+        # As a share of the time in which flows arrive: their rest is sent later, so it may exceed 1.
         "uplinks": stats.mean(busy) * result.report["stop_ps"] / PS_PER_SECOND / seconds,
         "run_s": result.report["stop_ps"] / PS_PER_SECOND,
     }
@@ -74,7 +74,7 @@ SUMMED = ("packets", "retransmits", "timeouts", "out_of_order", "nacks", "cnps")
 
 
 def reordering(result: Result) -> dict[str, float | Timeline]:
-    """What ConWeave and SELB did; of other schemes everything is NaN."""
+    """Measure the actions of ConWeave and SELB; for other schemes everything is NaN."""
     scheme = result.spec["scheme"]["name"]
     if scheme not in ("conweave", "selb"):
         return dict.fromkeys(REORDERING, float("nan")) | {"at_least_in_use": Timeline(np.array([]), np.array([]))}
@@ -131,8 +131,8 @@ REORDERING = (
 def queues_in_use(result: Result, scheme: str) -> Floats:
     """Share of (host port, time while flows arrive) with at least n reorder queues in use, for n = 0, 1, ...
 
-    A point says how many queues of one port are in use after one was taken, or has drained; which port it is, is not
-    said. But the numbers of ports of a leaf with n queues follow from it.
+    A point gives the number of queues in use at one port after one was taken, or has drained, but not the
+    port. But the numbers of ports of a leaf with n queues follow from it.
     """
     end = result.spec["traffic"][0]["duration_us"] / 1e6
     hosts = result.spec["topology"]["hosts_per_leaf"]
