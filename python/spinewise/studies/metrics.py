@@ -1,7 +1,8 @@
 """The metrics of a run: ``fct_s.p99``, ``slowdown.mean of short``, ``fct_s.p99 of web``, ``fct_s.p99 of web/short``.
 
 They are of all traffic, of a size class, of a traffic entry, or of a size class of an entry. Times of rounds are of an
-entry: ``round_s.mean of reduce``. A fact of the whole run (``drops``, ``timeouts``, ``hottest.max_use``) has no such suffix.
+entry: ``round_s.mean of reduce``. A fact of the whole run (``drops``, ``timeouts``, ``hottest.max_use``) has no such
+suffix.
 """
 
 from __future__ import annotations
