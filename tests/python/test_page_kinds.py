@@ -166,7 +166,7 @@ def test_a_study_shows_what_its_store_has(study: Path, tmp_path: Path) -> None:
     assert again.left == 0
     found = page(str(study), "--store", str(store), out=tmp_path / "page.html")
     assert "8 of 8" in found.text
-    chart = next(one for one in found.models() if one["y"]["title"].startswith("fct_s.p99"))
+    chart = next(one for one in found.models() if one["y"]["title"].startswith("p99 FCT"))
     assert [curve["label"] for curve in chart["curves"]] == ["ecmp", "rps"]
     for curve in chart["curves"]:
         means = [row["mean"] for row in done.rows() if row["scheme"] == curve["label"] and row["metric"] == "fct_s.p99"]
@@ -180,7 +180,7 @@ def test_a_study_of_schemes_alone_has_a_bar_for_each(study: Path, tmp_path: Path
     sw.sweep(study, store=tmp_path / "store", jobs=1)
     chart = next(one for one in page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "p.html").models())
     assert (chart["bars"], chart["y"]["words"]) == (True, ["ecmp", "rps"])
-    assert chart["x"]["title"].startswith("fct_s.p99 [")
+    assert chart["x"]["title"].startswith("p99 FCT [")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_study_shows_what_its_ranking_leaves_out(study: Path, tmp_path: Path) 
     assert [row[1] for row in found.rows if row[0] in lost and len(row) == len(done.study.axes) + 4] == [
         "0.1", "2 !", "0.1", "2 !",
     ]  # fmt: skip
-    chart = next(one for one in found.models() if one["y"]["title"].startswith("fct_s.mean"))
+    chart = next(one for one in found.models() if one["y"]["title"].startswith("mean FCT"))
     assert [curve["hollow"][-1] for curve in chart["curves"]] == [True, True]
     assert [name for _, _, name in chart["shaded"]] == ["overloaded"]
     assert chart["shaded"][0][0] < 2.0 < chart["shaded"][0][1]

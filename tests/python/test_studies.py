@@ -404,6 +404,21 @@ def test_times_of_rounds_are_metrics() -> None:
         metric("m", "job_s", sw.resolve(samples.TINY_SPEC))
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (Metric("fct_s.p99", "web", "short"), "p99 FCT of web/short"),
+        (Metric("round_s.mean", "ring"), "mean round time of ring"),
+        (Metric("job_s", "ring"), "job time of ring"),
+        (Metric("hottest.max_use"), "hottest.max_use"),
+        (Metric("unfinished", "web"), "unfinished of web"),
+    ],
+)
+def test_charts_call_metrics_by_words(asked: Metric, words: str) -> None:
+    """An axis said "fct_s.p99 [ms]", which is in seconds and not in ms."""
+    assert asked.words == words
+
+
 def test_a_load_of_the_grid_is_blamed_on_the_study(tmp_path: Path) -> None:
     """The line of the spec was named, in which the load was right."""
     with pytest.raises(SpecError) as caught:

@@ -182,7 +182,10 @@ fn closed_loop_latency(spec: &Spec, sim: &Sim<'_>) -> Span {
         Traffic::Transported(Workload::List(list)) => list.waits(rtt),
         Traffic::Transported(Workload::Dag(dag)) => dag.longest_chain(rtt),
         Traffic::Transported(Workload::Rpc(_)) => rtt,
-        _ => Span::ZERO,
+        Traffic::Transported(
+            Workload::Poisson(_) | Workload::OnOff(_) | Workload::Permutation(_) | Workload::Incast(_),
+        )
+        | Traffic::Udp(_) => Span::ZERO,
     };
     spec.traffic.iter().map(|entry| of(&entry.source)).max().unwrap_or(Span::ZERO)
 }

@@ -83,7 +83,7 @@ def part(done: Conducted, name: str) -> Part:
         sections=(
             Section("Progress", (*progress(done), *best(done))),
             *[
-                Section(metric.text, (charts_of(drawn(done, number, axes, looks)),))
+                Section(metric.words, (charts_of(drawn(done, number, axes, looks)),))
                 for number, metric in enumerate(study.metrics)
             ],
             Section("Every point", (points(done),)),
@@ -177,7 +177,7 @@ def best(done: Conducted) -> list[Item]:
         notes.append(f"Left unfinished: {LEFT_OUT}")
     else:
         rows, heads, numeric = [row[:-1] for row in rows], heads[:-1], numeric[:-1]
-    title = f"Which scheme has the least {study.metrics[0].text}"
+    title = f"Which scheme has the least {study.metrics[0].words}"
     return [Table(title, heads, tuple(rows), " ".join(notes), numeric)] if rows else []
 
 

@@ -92,7 +92,7 @@ def bars(done: Conducted, metric: int, lines: str | None, looks: Looks) -> Chart
     """One chart: a bar for each point of a study with one axis or none; overloaded ones have a mark."""
     asked = done.study.metrics[metric]
     unit, size = unit_of(done, metric)
-    title = titled(asked.text, unit)
+    title = titled(asked.words, unit)
     curves: list[Curve] = []
     words = []
     for place, name in enumerate(names_of(done.study, lines)):
@@ -104,7 +104,7 @@ def bars(done: Conducted, metric: int, lines: str | None, looks: Looks) -> Chart
                 Curve(name, looks[name]["color"], "solid", "circle", rounded([found.mean / size]), (len(curves) * 1.0,),
                       rounded([found.half / size]), (True,) if hollow else (), joined=False)
             )  # fmt: skip
-    return Chart(asked.text, Axis(title), Axis("", "words", tuple(words)), tuple(curves), bars=True)
+    return Chart(asked.words, Axis(title), Axis("", "words", tuple(words)), tuple(curves), bars=True)
 
 
 def titled(words: str, unit: str) -> str:
@@ -138,9 +138,9 @@ def chart(done: Conducted, metric: int, axes: Axes, looks: Looks, here: Mapping[
     high = wide([y for one in curves for y in one.y])
     words = () if whole else tuple(map(shown, ticks))
     return Chart(
-        ", ".join(f"{axis} {shown(value)}" for axis, value in here.items()) or asked.text,
+        ", ".join(f"{axis} {shown(value)}" for axis, value in here.items()) or asked.words,
         Axis(x_axis, "words" if words else "log" if wide(numbers) else "linear", words),
-        Axis(titled(asked.text, unit), "log" if high else "linear"),
+        Axis(titled(asked.words, unit), "log" if high else "linear"),
         curves,
         shaded=() if words else stretches(sorted(over), numbers),
     )

@@ -25,6 +25,7 @@ from spinewise.shapes import Spec
 
 FACTS = (*NUMBERS, *(f"{link}.{name}" for link in ("hottest", "hottest_edge") for name in LINK_NUMBERS))
 DEFAULT = "fct_s.mean"
+QUANTITIES = {"fct_s": "FCT", "slowdown": "slowdown", "round_s": "round time", "job_s": "job time"}
 ALLOWED = (
     'a metric such as "fct_s.p99", "slowdown.mean of short", "fct_s.p99 of web" (a [[traffic]] entry),'
     ' "fct_s.p99 of web/short", "round_s.mean of reduce" (an entry with rounds), or a fact such as "drops"'
@@ -64,6 +65,14 @@ class Metric:
     def text(self) -> str:
         """The metric as it is written."""
         return self.path + self.of
+
+    @property
+    def words(self) -> str:
+        """In words: "p99 FCT of web" for ``fct_s.p99 of web``; facts are called by their names."""
+        quantity, _, statistic = self.path.partition(".")
+        if quantity not in QUANTITIES:
+            return self.text
+        return f"{statistic} {QUANTITIES[quantity]}{self.of}".lstrip()
 
     @property
     def of_finished(self) -> bool:

@@ -278,7 +278,14 @@ impl Workload {
             Workload::Permutation(one) if one.period > Span::ZERO => rounds(one.start, one.period, one.repeat),
             Workload::Incast(one) if one.period > Span::ZERO => rounds(one.start, one.period, one.repeat),
             Workload::Rpc(one) if one.period > Span::ZERO => rounds(one.start, one.period, one.requests),
-            _ => load::starts(planned, places),
+            Workload::Poisson(_)
+            | Workload::Permutation(_)
+            | Workload::Incast(_)
+            | Workload::Rpc(_)
+            | Workload::OnOff(_)
+            | Workload::List(_)
+            | Workload::Collective(_)
+            | Workload::Dag(_) => load::starts(planned, places),
         }
     }
 
@@ -288,7 +295,11 @@ impl Workload {
         match self {
             Workload::Collective(_) | Workload::Dag(_) => true,
             Workload::List(list) => list.is_closed_loop(),
-            _ => false,
+            Workload::Poisson(_)
+            | Workload::OnOff(_)
+            | Workload::Permutation(_)
+            | Workload::Incast(_)
+            | Workload::Rpc(_) => false,
         }
     }
 }
