@@ -159,11 +159,18 @@ def test_results_given_for_a_spec_are_shown_by_report(
     """The refusal said that a folder is a folder."""
     results, study = str(tmp_path / "results"), tmp_path / "study.toml"
     study.write_text("[study]\n")
+    stored, compared = tmp_path / "store", str(tmp_path / "compared")
     assert main(["run", str(tiny), "--out", results]) == 0
+    assert (
+        main(["compare", str(tiny), "--schemes", "ecmp,rps", "--seeds", "1", "--store", str(stored), "--out", compared])
+        == 0
+    )
     capsys.readouterr()
     for words, told in (
         (["run", results], f"results of `spinewise run`: `spinewise report {results} --out"),
         (["compare", results, results], "`spinewise report FOLDER… --out FILE.html`"),
+        (["plot", str(stored)], f"`spinewise report STUDY.toml --store {stored} --out FILE.html`"),
+        (["explain", compared], "`spinewise compare --keep-runs` keeps the folders"),
         (["plot", str(study)], f"`spinewise report {study} --out FILE.html`"),
     ):
         assert main(words) == 2

@@ -51,6 +51,8 @@ RESILIENCE = Format("resilience", 1, "resilience.json")
 PLOT = Format("plot", 1, "plot.json")
 ADVISE = Format("advise", 1, "advice.json")
 EDGE = Format("edge", 1, "study.json")
+LEDGER = "ledger.sqlite"
+"""The file that identifies a store, which is in a format of SQLite: see `spinewise.sweeps.store`."""
 ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT, ADVISE)
 
 

@@ -91,8 +91,16 @@ def refuse_others(folder: Path, key: str = "RUN", allowed: str = ALLOWED) -> Non
             # Those of `compare --keep-runs`.
             if single := sorted((folder / "runs").glob(f"*/{formats.RUN.record}")):
                 hint += f"; each of its runs has a folder, such as {printable(single[0].parent)}"
+            elif kind is formats.COMPARE:
+                hint += "; `spinewise compare --keep-runs` keeps the folders of its runs, too"
             raise SpecError(key, printable(folder), allowed, hint)
-    raise SpecError(key, printable(folder), allowed, f"it holds no {formats.RUN.record}")
+    hint = f"it holds no {formats.RUN.record}"
+    if (folder / formats.LEDGER).exists():
+        hint = (
+            f"this is a store: `spinewise report STUDY.toml --store {printable(folder)} --out FILE.html` shows a study"
+            " of it, `spinewise query` asks it"
+        )
+    raise SpecError(key, printable(folder), allowed, hint)
 
 
 def check_types(record: Mapping[str, object], prefix: str, wanted: Mapping[str, type], file: Path) -> None:

@@ -29,7 +29,7 @@ from typing import TypeVar
 from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.reading import printable
-from spinewise.runs import hidden
+from spinewise.runs import formats, hidden
 from spinewise.runs.folder import as_spec_error, sync
 from spinewise.shapes import Spec
 from spinewise.specs.spec import canonical_json, spec_hash
@@ -40,7 +40,7 @@ from spinewise.sweeps.measures import Measure
 from spinewise.sweeps.tables import Row, connect, in_words, signed
 from spinewise.sweeps.task import Plain, cell_hash
 
-LEDGER = "ledger.sqlite"
+LEDGER = formats.LEDGER
 LOCK = "writer.lock"
 FLOWS = "flows"
 OPTION = "--store"
