@@ -28,19 +28,18 @@ MAY_NAME: dict[Name, set[str]] = {
     # The specs that are timed.
     ("bench",): {"rps", "selb", "ecmp", "reps", "htsim"},
     # ECMP as the fabric's hash: acks = "ecmp".
-    ("net",): {"ecmp", "htsim"},
+    ("net",): {"ecmp"},
     ("switch",): {"ecmp"},
     ("spec", "scheme"): {"ecmp"},
     # The program that a run can follow, follow = "conweave-ns3", and the rules of the schemes it has.
     ("follow",): {"conweave"},
-    ("spec", "follow"): {"conga", "conweave", "drill"},
+    ("spec", "follow"): {"conga", "conweave", "drill", "htsim"},
     ("spec", "run"): {"conweave", "htsim"},
     # The engine that takes events of one instant in the order of that program, engine = "htsim".
     ("engine",): {"htsim"},
     ("setup",): {"htsim"},
     # Queue pairs and connections as the programs have them that the presets start from.
-    ("spec", "transport"): {"selb", "htsim"},
-    ("transport", "rdma", "config"): {"conweave", "selb"},
+    ("spec", "transport"): {"htsim"},
     ("transport", "uet", "config"): {"htsim"},
     # A window of that name, which senders of Ultra Ethernet may have.
     ("transport", "congestion"): {"mprdma"},

@@ -241,7 +241,7 @@ def contains_itself() -> dict[str, Any]:
         (lambda: compare(TINY_SPEC, 5), TypeError, "schemes: a text or a list"),
         (lambda: compare(TINY_SPEC, [5]), SpecError, "NAME:key=value"),
         (lambda: compare(None, "ecmp,rps"), TypeError, "a dict or the path"),
-        (lambda: compare(TINY_SPEC, "ecmp,rps", loads=5), SpecError, "numbers above 0"),
+        (lambda: compare(TINY_SPEC, "ecmp,rps", loads=-5), SpecError, "numbers above 0"),
         (lambda: compare(TINY_SPEC, "ecmp,rps", loads="0.5"), SpecError, "numbers above 0"),
         (lambda: compare(TINY_SPEC, "ecmp,rps", seeds="x"), SpecError, "1 to 10000"),
         (lambda: compare(TINY_SPEC, "ecmp,rps", seeds=[1, 1]), SpecError, "different seeds"),
