@@ -138,7 +138,7 @@ def test_slow_links_and_faults_are_counted() -> None:
     }
     fabric, *_, faults = simulated(sw.resolve(spec))
     assert fabric.endswith("4 links from leaf to spine at 10.0 Gbit/s (1 slow)")
-    assert faults == "faults: down"
+    assert faults == "faults: down: leaf1-spine1, from 10 µs on"
 
 
 def test_rounds_that_must_overlap_are_said_with_their_link() -> None:

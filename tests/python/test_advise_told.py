@@ -1,0 +1,81 @@
+"""What an advice says of what was simulated, of single seeds, and of what was left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import spinewise as sw
+from spinewise.advice.simulated import fault, simulated
+
+FABRIC: dict[str, Any] = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "fabric_rate_gbps": 20}
+SPEC: dict[str, Any] = {
+    "name": "told",
+    "topology": FABRIC,
+    "traffic": [{"name": "swap", "kind": "permutation", "size_bytes": 20_000}],
+}
+WEB = {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 1000}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (
+            {"kind": "loss", "ends": ["leaf0", "spine1"], "probability": 0.001, "at_us": 0},
+            "loss: leaf0-spine1, 0.1 % of packets, from 0 µs on",
+        ),
+        (
+            {
+                "kind": "down",
+                "ends": ["leaf0", "spine1"],
+                "link": 1,
+                "direction": "backward",
+                "at_us": 5,
+                "until_us": 9,
+            },
+            "down: leaf0-spine1 (parallel link 1), only spine1 to leaf0, from 5 to 9 µs",
+        ),
+        (
+            {"kind": "black_hole", "switch": "spine1", "fraction": 0.25, "at_us": 0},
+            "black hole: spine1, 25 % of pairs of hosts, from 0 µs on",
+        ),
+        (
+            {"kind": "flap", "switch": "spine1", "at_us": 0, "period_us": 50, "down_us": 10},
+            "flap: spine1, 10 µs of every 50 µs, from 0 µs on",
+        ),
+        (
+            {"kind": "rate", "ends": ["leaf0", "spine1"], "rate_gbps": 2.5, "at_us": 1},
+            "rate: leaf0-spine1, at 2.5 Gbit/s, from 1 µs on",
+        ),
+        (
+            {"kind": "black_hole", "ends": ["leaf0", "spine1"], "pairs": [[0, 1]], "at_us": 1},
+            "black hole: leaf0-spine1, 1 pair of hosts, from 1 µs on",
+        ),
+        (
+            {"kind": "delay", "ends": ["leaf0", "spine1"], "added_us": 3, "at_us": 1},
+            "delay: leaf0-spine1, 3 µs longer, from 1 µs on",
+        ),
+    ],
+)
+def test_a_fault_is_told_with_its_place_and_its_size(given: Any, told: str) -> None:
+    """It said "faults: loss", and nobody could see which link was grey."""
+    assert fault(given) == told
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({}, "web (poisson at load 0.6 of uplinks)"),
+        (
+            {"load_of": "host_links", "pairs": "inter_rack"},
+            "web (poisson at load 0.6 of hosts' links (0.3 of uplinks))",
+        ),
+        ({"load_of": "host_links", "pairs": "any"}, "web (poisson at load 0.6 of hosts' links)"),
+    ],
+)
+def test_a_load_is_told_with_its_base(more: dict[str, Any], told: str) -> None:
+    """A load of 0.6 was half of that where `compare` counts it."""
+    _, _, traffic, *faults = simulated(sw.resolve(SPEC | {"traffic": [WEB | more]}))
+    assert traffic == f"traffic: {told}"
+    assert faults == []
