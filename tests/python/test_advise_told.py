@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 import spinewise as sw
+from spinewise.advice import show
+from spinewise.advice.answer import Advice
+from spinewise.advice.candidates import sheets
 from spinewise.advice.simulated import fault, simulated
 
 FABRIC: dict[str, Any] = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "fabric_rate_gbps": 20}
@@ -15,6 +19,14 @@ SPEC: dict[str, Any] = {
     "topology": FABRIC,
     "traffic": [{"name": "swap", "kind": "permutation", "size_bytes": 20_000}],
 }
+
+
+@pytest.fixture(scope="module")
+def advice() -> Advice:
+    """Of three schemes; what it says of them is changed below."""
+    return sw.advise(SPEC, schemes="ecmp,rps,drill", budget_s=3, jobs=1, band=0.3)
+
+
 WEB = {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 1000}
 
 
@@ -79,3 +91,20 @@ def test_a_load_is_told_with_its_base(more: dict[str, Any], told: str) -> None:
     _, _, traffic, *faults = simulated(sw.resolve(SPEC | {"traffic": [WEB | more]}))
     assert traffic == f"traffic: {told}"
     assert faults == []
+
+
+def test_schemes_that_nobody_named_are_counted(advice: Advice) -> None:
+    """The page said "Every scheme was", of three of more than forty."""
+    others = len(sheets()) - 3
+    assert (advice.named, advice.unnamed) == (3, others)
+    told = f"only the 3 schemes named were considered; {others} others were not"
+    assert dict(show.sections(advice))["Not tried"] == [told]
+    assert show.unnamed(replace(advice, named=1, unnamed=1)) == [
+        "only the 1 scheme named was considered; 1 other was not"
+    ]
+    assert "Not tried" not in dict(show.sections(replace(advice, named=0, unnamed=0)))
+
+
+def test_runs_that_were_there_already_are_reused(advice: Advice) -> None:
+    """It said "already stored" where there was no store: two variants had the same runs."""
+    assert " runs and 6 reused in " in show.effort(replace(advice, effort=replace(advice.effort, stored=6)))

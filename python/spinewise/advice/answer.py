@@ -193,6 +193,7 @@ class CaseAnswer:
         because: why it was not.
         regrets: of the schemes tried in it, the best first.
         deadlocks: on how many seeds queues paused each other for ever, by scheme; only schemes with such a seed.
+        left: why schemes that would have been tried in it were not.
     """
 
     name: str
@@ -201,6 +202,7 @@ class CaseAnswer:
     because: str | None
     regrets: tuple[Regret, ...]
     deadlocks: dict[str, int] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class Effort:
     """What the answer cost.
 
     Attributes:
-        runs: made now; stored: those that were there already, in the store or of another variant.
+        runs: made now; stored: those that were reused, from the store or of another variant.
         grid: runs that it would take to run every scheme and variant that was tried on every seed that any of them
             had, and in every case.
         seconds: wall time.
@@ -279,6 +281,8 @@ class Advice:
         no_choice: why no scheme had a choice of paths in any run, in words; empty where some had one.
         idle: that links between switches are hardly used, so that no scheme can be better than what runs today, in
             words; empty where that is not so.
+        named: schemes that somebody has named to choose from; 0 where nobody has.
+        unnamed: schemes that Spinewise has and that were not named.
     """
 
     format: str
@@ -317,6 +321,8 @@ class Advice:
     interrupted: bool = False
     no_choice: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    named: int = 0
+    unnamed: int = 0
 
     def entrant(self, label: str) -> Entrant:
         """The scheme of this label.

@@ -94,11 +94,15 @@ class Field:
         candidates: schemes that fit, oracles included; the one that runs today first.
         not_tried: the others, with the reason.
         today: the label of the scheme that runs today.
+        named: schemes that somebody has named to choose from; 0 where nobody has.
+        unnamed: schemes that Spinewise has and that nobody has named, where somebody has named any.
     """
 
     candidates: tuple[Candidate, ...]
     not_tried: tuple[NotTried, ...]
     today: str
+    named: int = 0
+    unnamed: int = 0
 
 
 Sheet = Mapping[str, object]
@@ -209,7 +213,11 @@ def find(
         asked = "those that fit" if schemes is None else as_text(schemes)
         key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", asked)
         raise SpecError(key, value, f"at least one scheme to choose besides {today.label}, which runs today", reasons)
-    return Field(tuple(found), tuple(others), today.label)
+    if schemes is None:
+        return Field(tuple(found), tuple(others), today.label)
+    names = {one.name for one in listed}
+    unnamed = len(sheets().keys() - names - {today.name})
+    return Field(tuple(found), tuple(others), today.label, len(names), unnamed)
 
 
 def as_text(schemes: str | Iterable[str | OwnClass]) -> str:

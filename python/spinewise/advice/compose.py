@@ -93,6 +93,8 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         interrupted=course.interrupted,
         no_choice=tuple(one.line() for one, _ in of_spec if one.code in NO_CHOICE),
         idle=tuple(one.line() for one, _ in of_spec if one.code == IDLE_FABRIC),
+        named=course.who.named,
+        unnamed=course.who.unnamed,
     )
 
 
@@ -249,7 +251,8 @@ def case_answer(course: Course, case: Case, found: Sequence[Regret]) -> CaseAnsw
         late = "it was interrupted" if course.interrupted else "no time was left"
         late = "no scheme has a choice here" if course.no_choice else late
         because = failed or ("fewer than two schemes to compare" if course.tried.get(case.name) else late)
-    return CaseAnswer(case.name, case.words, because is None, because, tuple(found), locked)
+    left = dict(course.unfit.get(case.name, {}))
+    return CaseAnswer(case.name, case.words, because is None, because, tuple(found), locked, left)
 
 
 def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> list[str]:

@@ -36,6 +36,8 @@ STRESS_DOUBT = 2.0
 PILOT_OVERRUN = 1.2
 """The pilot may take this many times the budget once its first seed has fitted: what was measured is not wasted."""
 STRESS_SEEDS = 4
+FIRST_STRESS_SEEDS = 2
+"""Seeds that every case has before any has more."""
 STRESS_SCHEMES = 6
 MOST_SEEDS = 2000
 RUNS_A_LOOK = 3
@@ -69,6 +71,7 @@ class Course:
         no_choice: whether the pilot has shown that no scheme has a choice of paths: there is nothing to race for.
         spared: schemes that were not run because of that.
         tried: seeds that all schemes tried in a case have, by case.
+        unfit: why schemes are not tried in a case, by case and scheme.
         interrupted: whether somebody wanted no more runs.
         spent: seconds that each part took: pilot, race, tests.
     """
@@ -93,6 +96,7 @@ class Course:
     no_choice: bool = False
     spared: list[NotTried] = field(default_factory=list)
     tried: dict[str, list[int]] = field(default_factory=dict)
+    unfit: dict[str, dict[str, str]] = field(default_factory=dict)
     interrupted: bool = False
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("pilot", "race", "tests"), 0.0))
     race: Race = field(init=False)
@@ -393,17 +397,34 @@ class Course:
             del self.candidates[label]
 
     def try_cases(self, cases: Sequence[Case], labels: Sequence[str]) -> None:
-        """Run some schemes in every case that applies, and note the seeds that all of them have."""
-        self.tried = {}
-        seeds = self.seeds(0, STRESS_SEEDS)
+        """Run some schemes in every case that applies, and note the seeds that all of them have.
+
+        Every case has its first seeds before any has more: where time is short, much is tried a little.
+        """
+        self.tried, self.unfit = {}, {}
+        able: dict[str, list[Variant]] = {}
         for case in cases:
-            if case.spec is None:
-                continue
-            self.trials.cases[case.name] = case.spec
-            given = [self.candidates[label].variant for label in labels]
-            changed = [(one, case.variant(one)) for one in given]
-            # What a case leaves as it was tells nothing there.
-            variants = [made for one, made in changed if case.own is None or made != one]
-            variants = [one for one in variants if unfit(case.spec, one) is None]
-            self.trials.run(case.name, variants, seeds, self.deadline())
-            self.tried[case.name] = self.trials.seeds(case.name, [one.label for one in variants])
+            if case.spec is not None:
+                self.trials.cases[case.name] = case.spec
+                able[case.name] = self.able_in(case, labels)
+        for last in (FIRST_STRESS_SEEDS, STRESS_SEEDS):
+            for name, variants in able.items():
+                self.trials.run(name, variants, self.seeds(0, last), self.deadline())
+                self.tried[name] = self.trials.seeds(name, [one.label for one in variants])
+
+    def able_in(self, case: Case, labels: Sequence[str]) -> list[Variant]:
+        """The schemes that a case is tried with; why others are not is noted."""
+        assert case.spec is not None
+        self.unfit[case.name] = left = {}
+        found = []
+        for label in labels:
+            given = self.candidates[label].variant
+            made = case.variant(given)
+            because = unfit(case.spec, made)
+            if case.own is not None and made == given:
+                because = "it changes nothing of it"
+            if because is None:
+                found.append(made)
+            else:
+                left[label] = because
+        return found

@@ -101,7 +101,7 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     yield "Turn it on", turn_on(advice)
     if len(advice.aims) > 1:
         yield "Trade-offs", trade_offs(advice)
-    if advice.not_tried:
+    if advice.not_tried or advice.unnamed:
         yield "Not tried", untried(advice)
     if advice.notes:
         yield "Note", list(advice.notes)
@@ -332,6 +332,7 @@ def wrong(advice: Advice) -> list[str]:
         )
     if alone(advice):
         return ["packets have more than one path: another fabric, or traffic that crosses it"]
+    lines += [f"unknown with {one.name}: {absent(one, mine)}" for one in advice.cases if is_absent(one, mine)]
     left: dict[str, list[str]] = {}
     for one in advice.cases:
         if not one.tried:
@@ -344,6 +345,17 @@ def regret(case: CaseAnswer, label: str) -> float:
     """How much worse than the best a scheme was in a case."""
     found: Regret | None = next((one for one in case.regrets if one.scheme == label), None)
     return math.nan if found is None else found.mean
+
+
+def is_absent(case: CaseAnswer, label: str) -> bool:
+    """Whether others were compared in a case, and a scheme was not."""
+    return bool(case.regrets) and label not in case.deadlocks and math.isnan(regret(case, label))
+
+
+def absent(case: CaseAnswer, label: str) -> str:
+    """Why a case says nothing of a scheme, and what was the best without it."""
+    because = f" ({case.left[label]})" if label in case.left else ""
+    return f"{label} did not run there{because}; of the others {case.regrets[0].scheme} is the best"
 
 
 def is_bounded(case: CaseAnswer, label: str, band: float) -> bool:
@@ -361,7 +373,7 @@ def regret_told(case: CaseAnswer, label: str) -> str:
         return f"DEADLOCK on {units.counted(case.deadlocks[label], 'seed')}"
     found = next((one for one in case.regrets if one.scheme == label), None)
     if found is None:
-        return "did not fit" if case.regrets else ""
+        return "did not run" if case.regrets else ""
     return "best" if found.mean == 0.0 else f"{percent(found.mean)} {interval(found.low, found.high)}"
 
 
@@ -404,13 +416,26 @@ def untried(advice: Advice) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in advice.not_tried:
         reasons.setdefault(one.because.removeprefix(f"{one.scheme} "), []).append(one.scheme)
-    return [f"{few(names, 9)}: {because}" for because, names in reasons.items()]
+    return unnamed(advice) + [f"{few(names, 9)}: {because}" for because, names in reasons.items()]
+
+
+def unnamed(advice: Advice) -> list[str]:
+    """That only the schemes that somebody had named were considered, and how many others there are."""
+    if not advice.unnamed:
+        return []
+    named, others = units.counted(advice.named, "scheme"), units.counted(advice.unnamed, "other")
+    return [f"only the {named} named {were(advice.named)} considered; {others} {were(advice.unnamed)} not"]
+
+
+def were(count: int) -> str:
+    """The verb of so many."""
+    return "was" if count == 1 else "were"
 
 
 def effort(advice: Advice) -> str:
     """What it cost."""
     spent = advice.effort
-    there = f" and {spent.stored:,} already stored" if spent.stored else ""
+    there = f" and {spent.stored:,} reused" if spent.stored else ""
     share = units.percent((spent.runs + spent.stored) / max(spent.grid, 1))
     took = f"{spent.runs:,} runs{there} in {units.clock(spent.seconds)} of {units.clock(spent.budget_s)}"
     if alone(advice):
