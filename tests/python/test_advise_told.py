@@ -11,7 +11,12 @@ import spinewise as sw
 from spinewise.advice import show
 from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import sheets
+from spinewise.advice.forecast import PILOT
 from spinewise.advice.simulated import fault, simulated
+from spinewise.advice.trials import Trial, Trials
+from spinewise.page import of_advice
+from spinewise.sweeps.sweep import Swept
+from spinewise.sweeps.task import Task
 
 FABRIC: dict[str, Any] = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "fabric_rate_gbps": 20}
 SPEC: dict[str, Any] = {
@@ -108,3 +113,34 @@ def test_schemes_that_nobody_named_are_counted(advice: Advice) -> None:
 def test_runs_that_were_there_already_are_reused(advice: Advice) -> None:
     """It said "already stored" where there was no store: two variants had the same runs."""
     assert " runs and 6 reused in " in show.effort(replace(advice, effort=replace(advice.effort, stored=6)))
+
+
+def test_what_parts_on_the_worst_seed_races_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two schemes may be the same until a packet is lost, which the pilot need not see."""
+    trial, bad = Trials.trial, PILOT + 2
+
+    def alike_at_first(self: Trials, task: Task, swept: Swept) -> Trial:
+        found, label, seed = trial(self, task, swept), task.label["scheme"], task.spec["seed"]
+        if label == "drill":
+            return replace(found, costs=(2.0 + 0.001 * seed,))
+        cost = 3.0 if seed == bad and label == "ecmp" else 1.0 + 0.001 * seed
+        outcome = found.outcome if seed == bad else f"alike on {seed}"
+        return replace(found, costs=(cost,), outcome=outcome)
+
+    monkeypatch.setattr(Trials, "trial", alike_at_first)
+    found = sw.advise(SPEC, schemes="ecmp,rps,drill", budget_s=3, jobs=1, band=0.3)
+    ecmp, rps = found.entrant("ecmp"), found.entrant("rps")
+    assert rps.status != "same"
+    assert {one.seed for one in rps.samples} == {one.seed for one in ecmp.samples}
+
+
+def test_what_had_the_same_outcome_is_tried_in_cases_too() -> None:
+    """WCMP is ECMP while all links are alike, and not when one is slow."""
+    found = sw.advise(SPEC, schemes="ecmp,wcmp,rps,drill", budget_s=4, jobs=1, band=0.3)
+    wcmp = found.entrant("wcmp")
+    assert (wcmp.status, wcmp.like) == ("same", "ecmp")
+    assert "configuration" in {one.level for one in found.levels}
+    slow = next(one for one in found.cases if one.name == "slow link")
+    assert "wcmp" in {one.scheme for one in slow.regrets}
+    (row,) = [one for one in of_advice.entrants(found).rows if one[0].text == "wcmp"]
+    assert row[1].text == "same outcome as ecmp"

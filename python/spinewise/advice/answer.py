@@ -10,9 +10,10 @@ from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
 from spinewise.advice.why import Claim
 
-Status = Literal["advised", "tied", "behind", "dropped", "bound", "deadlocked"]
+Status = Literal["advised", "tied", "behind", "dropped", "same", "bound", "deadlocked"]
 """A scheme is the answer; not told apart from the best; in the race to its end, and told apart; out of the race;
-an oracle, which only shows what can be had; never advised, for a run of it ended in a deadlock."""
+not run on, for it had the same outcome as `Entrant.like`; an oracle, which only shows what can be had; never advised,
+for a run of it ended in a deadlock."""
 
 
 Stands = Literal["better", "good enough", "undecided", "guess"]

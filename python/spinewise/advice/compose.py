@@ -17,6 +17,7 @@ from spinewise.advice.answer import (
     Ended,
     Entrant,
     Sample,
+    Status,
     Untried,
 )
 from spinewise.advice.candidates import Candidate
@@ -150,7 +151,7 @@ def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[
     drop = next((one for one in race.drops if one.arm == label), None)
     mine = runs[label]
     before = [one for one in runs if one != label and course.candidates[one].tier < candidate.tier]
-    like = next((one for one in before if choosing.same_runs(mine, runs[one])), None)
+    like = course.same.get(label) or next((one for one in before if choosing.same_runs(mine, runs[one])), None)
     cells = course.trials.cells(PLAIN, label, list(mine)[:WHY_SEEDS])
     return Entrant(
         label=label,
@@ -161,13 +162,20 @@ def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[
         level=candidate.level,
         told=candidate.told,
         extra_bytes=why.extra_bytes(cells),
-        status="deadlocked" if label in course.locked else choosing.status(candidate, choice, race),
+        status=status(course, choice, candidate),
         than_best=() if candidate.oracle or label in course.locked else choosing.than_best(course, label, choice.tied),
         dropped_by=drop.by if drop else None,
         dropped_at=drop.seeds if drop else None,
         like=like,
         samples=tuple(sample(seed, trial) for seed, trial in mine.items()),
     )
+
+
+def status(course: Course, choice: Choice, candidate: Candidate) -> Status:
+    """How a scheme ended."""
+    if candidate.label in course.locked:
+        return "deadlocked"
+    return "same" if candidate.label in course.same else choosing.status(candidate, choice, course.race)
 
 
 def sample(seed: int, trial: Trial) -> Sample:

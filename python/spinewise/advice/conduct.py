@@ -65,6 +65,7 @@ class Course:
         candidates: all that take part, by label; those made by tuning too.
         lost: schemes whose runs failed.
         locked: schemes of which a run ended in a deadlock: nobody can run them.
+        same: schemes that had the same outcome as another one, and that one: they are not run on.
         plans: what the pilot said of each aim.
         made: seeds that all in the race have run.
         tuned: whether parameters have been tried.
@@ -90,6 +91,7 @@ class Course:
     candidates: dict[str, Candidate] = field(default_factory=dict)
     lost: list[NotTried] = field(default_factory=list)
     locked: set[str] = field(default_factory=set)
+    same: dict[str, str] = field(default_factory=dict)
     plans: tuple[Forecast, ...] = ()
     made: int = 0
     tuned: bool = False
@@ -163,6 +165,43 @@ class Course:
         self.tell()
         self.made = PILOT
         self.no_choice = self.trials.none_chooses(list(self.candidates))
+        if not self.no_choice:
+            self.set_aside()
+
+    def set_aside(self) -> None:
+        """Take what had the same outcome as another, as cheap, on all seeds out of the race: two runs tell no more."""
+        order = sorted(self.race.tiers, key=lambda label: self.race.tiers[label])
+        for place, label in enumerate(order):
+            first = (one for one in order[:place] if one not in self.same and self.alike(label, one))
+            if (other := next(first, None)) is not None:
+                self.same[label] = other
+                self.race.take_out(label)
+
+    def alike(self, label: str, other: str) -> bool:
+        """Whether two schemes had the same outcome, to the last packet, on all seeds that both have."""
+        found = self.trials.found
+        seeds = self.trials.seeds(PLAIN, [label, other])
+        return bool(seeds) and all(
+            found[PLAIN, label, seed].outcome == found[PLAIN, other, seed].outcome for seed in seeds
+        )
+
+    def part_again(self, end: float) -> bool:
+        """Look at what was set aside on the worst seeds of its like: a loss may part them. Whether any is in again.
+
+        Those that differ there make up their seeds.
+        """
+        for label, other in self.same.items():
+            theirs = self.race.values[other]
+            worst = {max(theirs, key=lambda seed: theirs[seed][aim]) for aim in range(len(self.aims))}
+            self.trials.run(PLAIN, [self.candidates[label].variant], sorted(worst), end)
+        back = [label for label, other in self.same.items() if not self.alike(label, other)]
+        for label in back:
+            del self.same[label]
+        self.enter([self.candidates[label] for label in back])
+        self.trials.run(PLAIN, [self.candidates[label].variant for label in back], self.seeds(0, self.made), end)
+        self.enter([])
+        self.tell()
+        return bool(back)
 
     def spare_others(self) -> None:
         """Run nothing but what runs today, if its runs on all seeds of the pilot show that no scheme has a choice."""
@@ -231,6 +270,10 @@ class Course:
         for label in seeds.keys() - self.locked:
             self.locked.add(label)
             self.race.take_out(label)
+        for label in [one for one, other in self.same.items() if self.is_out(one) or self.is_out(other)]:
+            del self.same[label]
+            if not self.is_out(label):
+                self.race.enter(label, self.candidates[label].tier)
         if self.race.tiers:
             return
         if not seeds:
@@ -318,8 +361,11 @@ class Course:
             if not self.tuned and self.made >= TUNE_AT:
                 self.tuned = True
                 self.tune(self.made, end)
+                self.part_again(end)
                 continue
             if (self.tuned and self.settled()) or self.made >= MOST_SEEDS:
+                if self.part_again(end):
+                    continue
                 break
             block = max(1, math.ceil(RUNS_A_LOOK * self.jobs / max(len(self.race.alive), 1)))
             last = self.made + block if self.tuned else min(self.made + block, TUNE_AT)
@@ -339,8 +385,9 @@ class Course:
     def pools(self) -> dict[str, list[str]]:
         """Who may be had at each level: all that change no more than it."""
         found: dict[str, list[str]] = {}
+        there = {self.candidates[label].tier for label in (*self.race.tiers, *self.same)}
         for tier, level in enumerate(LEVELS):
-            if any(self.race.tiers[label] == tier for label in self.race.tiers):
+            if tier in there:
                 found[level] = [label for label, its in self.race.tiers.items() if its <= tier]
         return found
 
@@ -371,19 +418,14 @@ class Course:
         kept = [
             one
             for one in joining
-            if (whole or len(self.trials.seeds(PLAIN, [one.label])) == made) and not self.same_as_parent(one, made)
+            if (whole or len(self.trials.seeds(PLAIN, [one.label])) == made)
+            and not self.alike(one.label, str(one.tuned))
         ]
         for one in joining:
             if one not in kept:
                 del self.candidates[one.label]
         self.enter(kept)
         self.tell()
-
-    def same_as_parent(self, tuned: Candidate, made: int) -> bool:
-        """Whether a parameter changes nothing here: all runs are the same to the last packet."""
-        found = self.trials.found
-        pairs = (((PLAIN, tuned.label, seed), (PLAIN, str(tuned.tuned), seed)) for seed in self.seeds(0, made))
-        return all(found[mine].outcome == found[parent].outcome for mine, parent in pairs if mine in found)
 
     def interrupt(self) -> None:
         """Make the best of the runs that there are: schemes that were about to join count as never tried."""
@@ -392,7 +434,8 @@ class Course:
         self.tell()
         self.race.look()
         never = [label for label, one in self.candidates.items()
-                 if not one.oracle and label not in self.race.tiers and not self.is_out(label)]  # fmt: skip
+                 if not one.oracle and not self.is_out(label)
+                 and label not in self.race.tiers and label not in self.same]  # fmt: skip
         for label in never:
             del self.candidates[label]
 

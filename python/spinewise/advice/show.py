@@ -252,7 +252,19 @@ def surely(advice: Advice) -> list[str]:
     sure = f"each interval holds at every look with {each} confidence; at most {error} of races drop the best scheme"
     lines = [f"{how}, {seen}; {sure}"]
     chosen = [by_first(advice, line) for line in chosen_from(advice)]
-    return [*lines, *unsettled, *chosen, *undecided(advice), *seeds(advice)]
+    return [*lines, *unsettled, *chosen, *same(advice), *undecided(advice), *seeds(advice)]
+
+
+def same(advice: Advice) -> list[str]:
+    """Schemes that had the same outcome as another, and were not run on."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for one in advice.entrants:
+        if one.status == "same":
+            found.setdefault((str(one.like), len(one.samples)), []).append(one.label)
+    return [
+        f"{few(labels)}: same outcome as {like} here, to the last packet ({units.counted(many, 'seed')}), so not run on"
+        for (like, many), labels in found.items()
+    ]
 
 
 def chosen_from(advice: Advice) -> list[str]:

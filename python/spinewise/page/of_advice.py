@@ -39,6 +39,7 @@ STATUS: dict[str, tuple[str, Tone]] = {
     "tied": ("not told apart", ""),
     "behind": ("behind", "unsure"),
     "dropped": ("dropped", "unsure"),
+    "same": ("same outcome as {}", "unsure"),
     "bound": ("oracle", "unsure"),
     "deadlocked": ("DEADLOCK", "bad"),
 }
@@ -180,7 +181,12 @@ def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
     """A row of the table. The best has its difference to the next in `advice.json`, and none here: it is the best."""
     best = one.label == advice.tied[0]
     word, tone = STATUS[one.status]
-    cells = [text(one.label), text(word, tone), text(one.level), number(len(one.samples), str(len(one.samples)))]
+    cells = [
+        text(one.label),
+        text(word.format(one.like), tone),
+        text(one.level),
+        number(len(one.samples), str(len(one.samples))),
+    ]
     for place, aim in enumerate(advice.aims):
         found = value(one, place)
         cells.append(number(found, tell(aim, found)))
