@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import spinewise as sw
-from spinewise.advice import show
-from spinewise.advice.answer import Advice
+from spinewise.advice import compose, show
+from spinewise.advice.answer import Advice, AimAnswer
 from spinewise.advice.candidates import sheets
-from spinewise.advice.forecast import PILOT
+from spinewise.advice.forecast import PILOT, Forecast
 from spinewise.advice.simulated import fault, simulated
 from spinewise.advice.trials import Trial, Trials
 from spinewise.page import of_advice
@@ -144,3 +144,37 @@ def test_what_had_the_same_outcome_is_tried_in_cases_too() -> None:
     assert "wcmp" in {one.scheme for one in slow.regrets}
     (row,) = [one for one in of_advice.entrants(found).rows if one[0].text == "wcmp"]
     assert row[1].text == "same outcome as ecmp"
+
+
+def unsettled(aim: AimAnswer, **more: Any) -> AimAnswer:
+    """An aim that was not settled."""
+    return replace(aim, settled=False, **more)
+
+
+def test_what_is_left_to_know_is_that_of_all_aims(advice: Advice) -> None:
+    """It was 13 runs, for the first aim; the second one took 76."""
+    (aim,) = advice.aims
+    first = unsettled(aim, text="p99 slowdown of web", band=0.02, more_runs=13, more_s=8.0, reachable=True)
+    second = unsettled(aim, text="mean round time of reduce", band=0.3, more_runs=76, more_s=44.2, reachable=False)
+    bands = "2.00 % of p99 slowdown of web, 30.0 % of mean round time of reduce"
+    assert show.left_to_know([first, second]) == [
+        f"if these seeds are typical, about 76 more runs (45s) settle all of it to within {bands}, most of them for"
+        " mean round time of reduce: a longer --budget allows them",
+        "the pilot said that this budget cannot tell differences of 30.0 % of mean round time of reduce",
+    ]
+    known = replace(first, settled=True, more_runs=0)
+    assert "all of it to within 2.00 % of p99" in show.left_to_know([known, second])[0]
+    assert ", for mean round time of reduce: " in show.left_to_know([known, second])[0]
+    assert show.left_to_know([known]) == []
+    assert "cannot" not in show.left_to_know([first])[0]
+
+
+def test_what_is_not_settled_takes_a_run_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A forecast of spreads drawn towards each other said 0 runs of an aim that was not settled."""
+    monkeypatch.setattr(compose, "forecast", lambda *_: Forecast(0.01, 3, 0, 0.0, settles=True))
+    spec = SPEC | {"traffic": [WEB | {"duration_us": 4000}]}
+    found = sw.advise(spec, schemes="ecmp,rps,drill", budget_s=1.5, jobs=1, band=0.001)
+    (aim,) = found.aims
+    assert not aim.settled
+    assert aim.more_runs >= 2
+    assert aim.more_s > 0.0

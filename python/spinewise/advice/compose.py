@@ -122,13 +122,21 @@ def aim_answer(course: Course, place: int) -> AimAnswer:
     aim, plan = course.aims[place], course.plans[place]
     behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
     settled = course.no_choice or all(course.race.settled(pool, place) for pool in course.pools().values())
-    more = forecast(course.race, place, course.costs(), math.inf, (plan.band,))
+    runs, seconds = (0, 0.0) if settled else more(course, place)
     return AimAnswer(
         text=aim.text, statistic=aim.statistic, quantity=aim.quantity, entry=aim.entry, size_class=aim.size_class,
         unit=aim.unit, more_is_better=aim.more_is_better, behind=behind, thin=aim.thin(behind), band=plan.band,
         planned_seeds=plan.seeds, planned_runs=plan.runs, planned_s=plan.seconds, reachable=plan.settles,
-        settled=settled, more_runs=0 if settled else more.runs, more_s=0.0 if settled else more.seconds,
+        settled=settled, more_runs=runs, more_s=seconds,
     )  # fmt: skip
+
+
+def more(course: Course, place: int) -> tuple[int, float]:
+    """Runs and seconds that it takes to settle an aim that is not: a further seed of what is left at least."""
+    costs = course.costs()
+    found = forecast(course.race, place, costs, math.inf, (course.plans[place].band,))
+    alive = course.race.alive
+    return max(found.runs, len(alive)), max(found.seconds, sum(costs[label] for label in alive))
 
 
 def entrants(course: Course, choice: Choice) -> list[Entrant]:

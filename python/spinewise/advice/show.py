@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer
+from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, LevelAnswer
 from spinewise.advice.candidates import LEVELS, is_outside
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
@@ -297,17 +297,26 @@ def chosen_from(advice: Advice) -> list[str]:
 
 def undecided(advice: Advice) -> list[str]:
     """The best guess, and what it would take to know more."""
-    aim, lines = advice.aims[0], []
+    lines = []
     if advice.guess not in (advice.advised, look(advice)) and not ahead(advice):
         lines.append(
             f"best guess, regardless of cost: {advice.guess}, against {advice.advised} {against(advice.guess_than[0])}"
         )
-    if advice.ended != "settled" and aim.more_runs:
-        more, band = units.clock(math.ceil(aim.more_s)), units.percent(aim.band)
-        runs = f"{units.counted(aim.more_runs, 'more run')} ({more})"
-        settle = f"settle all of it to within {band}: a longer --budget allows them"
-        lines.append(f"if these seeds are typical, about {runs} {settle}")
-    return lines
+    return lines if advice.ended == "settled" else [*lines, *left_to_know(advice.aims)]
+
+
+def left_to_know(aims: Sequence[AimAnswer]) -> list[str]:
+    """What it would take to settle all aims, by the one that takes most, and which of them this budget never could."""
+    left = [aim for aim in aims if aim.more_runs]
+    if not left:
+        return []
+    most = max(left, key=lambda aim: aim.more_s)
+    runs = f"{units.counted(most.more_runs, 'more run')} ({units.clock(math.ceil(most.more_s))})"
+    asking = f", most of them for {most.text}" if len(left) > 1 else f", for {most.text}" if len(aims) > 1 else ""
+    settle = f"settle all of it to within {bands(aims)}{asking}: a longer --budget allows them"
+    never = ", ".join(f"{units.percent(aim.band)} of {aim.text}" for aim in left if not aim.reachable)
+    cannot = [f"the pilot said that this budget cannot tell differences of {never}"] if never else []
+    return [f"if these seeds are typical, about {runs} {settle}", *cannot]
 
 
 def seeds(advice: Advice) -> list[str]:
