@@ -61,7 +61,7 @@ def test_a_deadlock_is_said_everywhere(under_hula: Advice) -> None:
     assert under_hula.notes[0].startswith("DEADLOCK: pauses wait for each other for ever, so it is not advised: hula")
     assert "this fabric stands still: DEADLOCK on 1 of 1 seed" in told["By how much"][0]
     assert show.guessed(under_hula) == []
-    assert show.level_rows(under_hula)[0] == ("as it is", "hula: DEADLOCK on 1 of 1 seed", "")
+    assert show.level_rows(under_hula)[1] == ("as it is", "hula: DEADLOCK on 1 of 1 seed", "")
     assert "| as it is | hula: DEADLOCK on 1 of 1 seed |" in files.markdown(under_hula)
     card = next(one for one in of_advice.answers(under_hula, told) if one.question == "by how much")
     assert (card.answer, card.tone) == ("no deadlock", "head")

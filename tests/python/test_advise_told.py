@@ -9,8 +9,9 @@ import pytest
 
 import spinewise as sw
 from spinewise.advice import compose, show
-from spinewise.advice.answer import Advice, AimAnswer
+from spinewise.advice.answer import Advice, AimAnswer, Share
 from spinewise.advice.candidates import sheets
+from spinewise.advice.effects import Effect
 from spinewise.advice.forecast import PILOT, Forecast
 from spinewise.advice.simulated import fault, simulated
 from spinewise.advice.trials import Trial, Trials
@@ -178,3 +179,32 @@ def test_what_is_not_settled_takes_a_run_more(monkeypatch: pytest.MonkeyPatch) -
     assert not aim.settled
     assert aim.more_runs >= 2
     assert aim.more_s > 0.0
+
+
+def test_what_gets_worse_at_a_level_is_told_there(advice: Advice) -> None:
+    """The table of levels had the gains of the first aim alone: a reader chose a level that hurts the others."""
+    (aim,) = advice.aims
+    last = advice.levels[-1]
+    better, worse = Share("ecmp", -0.1, -0.2, -0.05, -0.1, 9), Share("ecmp", 0.4, 0.2, 0.6, 0.4, 9)
+    effect = Effect("p99 slowdown of short flows of web", "", 2.0, 1.0, 1.0, 0.5, 1.5, 9)
+    other = replace(aim, text="mean round time of reduce")
+    found = replace(last, advised="rps", look_at=None, than_today=(better, worse), look_at_than_today=(),
+                    harms=(effect,))  # fmt: skip
+    harmed = replace(advice, aims=(aim, other), levels=(found,))
+    (*_, head), (*_, told) = show.level_rows(harmed)
+    assert head == "surely worse than today at"
+    assert told == (
+        "mean round time of reduce +40.0% [+20.0%, +60.0%];"
+        " p99 slowdown of short flows of web +100.0% [+50.0%, +150.0%]"
+    )
+    looked = replace(found, look_at="drill", look_at_than_today=(worse, better), harms=())
+    assert show.level_harm(harmed, looked) == []
+    assert [len(row) for row in show.level_rows(replace(harmed, levels=(looked,)))] == [3, 3]
+
+
+def test_harm_is_what_is_surely_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each level's scheme, what may be chance is no harm."""
+    sure, chance = (Effect(name, "", 2.0, 1.0, 1.0, low, 1.5, 9) for name, low in (("sure", 0.5), ("chance", -0.5)))
+    monkeypatch.setattr(compose, "for_whom", lambda *_: [sure, chance])
+    found = sw.advise(SPEC, schemes="ecmp,rps", budget_s=2, jobs=1, band=0.3)
+    assert {one.harms for one in found.levels} == {(sure,)}

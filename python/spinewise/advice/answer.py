@@ -153,6 +153,8 @@ class LevelAnswer:
         look_at: where nothing is shown to be better than what runs today, the best by its mean, or
             what is nearly as good and costs less to deploy.
         look_at_than_today: of each aim, the value of that one against what runs today; empty without one.
+        harms: what surely gets worse for others than the aims are of, against what runs today, under the scheme to look
+            at, or else the one to run.
     """
 
     level: str
@@ -164,6 +166,7 @@ class LevelAnswer:
     stands: Stands | None = None
     look_at: str | None = None
     look_at_than_today: tuple[Share, ...] = ()
+    harms: tuple[Effect, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from spinewise import core
 from spinewise.advice import choice as choosing
@@ -69,7 +70,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         ended=ended(course, choice),
         guess=choice.tied[0],
         guess_than=tuple(choosing.share(course, choice.tied[0], choice.advised, aim) for aim in range(race.aims)),
-        levels=choice.levels,
+        levels=tuple(replace(one, harms=harms(course, one.look_at or one.advised)) for one in choice.levels),
         entrants=tuple(entrants(course, choice)),
         why=tuple(better),
         price=tuple(price),
@@ -230,6 +231,11 @@ def for_whom(course: Course, advised: str) -> list[Effect]:
     seeds = course.race.seeds([advised, course.who.today])[:WHY_SEEDS]
     sides = ([course.trials.observed(PLAIN, label, seed) for seed in seeds] for label in (advised, course.who.today))
     return effects(course.aims, *sides)
+
+
+def harms(course: Course, label: str) -> tuple[Effect, ...]:
+    """What surely gets worse for others under a scheme than under what runs today."""
+    return tuple(one for one in for_whom(course, label) if one.low > 0.0)
 
 
 def shared(course: Course, choice: Choice) -> str | None:

@@ -15,7 +15,7 @@ from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
-from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, tell, value
+from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, is_surely_worse, tell, value
 from spinewise.advice.trades import bands, by_first, losses, trade_offs, verdict
 from spinewise.measures import units
 from spinewise.show import terminal
@@ -44,18 +44,23 @@ def screen(advice: Advice) -> RenderableType:
 
 def level_table(advice: Advice) -> terminal.Grid:
     """The best at each level."""
-    table = terminal.new_table("The best if you change no more than", ["level", "run", "tied with"], [])
-    for row in level_rows(advice):
+    heads, *rows = level_rows(advice)
+    table = terminal.new_table("The best if you change no more than", heads, [])
+    for row in rows:
         table.line(*row)
     return table
 
 
-def level_rows(advice: Advice) -> list[tuple[str, str, str]]:
-    """The rows of all levels; what runs today has one also where nobody can run it."""
-    rows = [level_row(found) for found in advice.levels]
+def level_rows(advice: Advice) -> list[tuple[str, ...]]:
+    """The heads and the rows of all levels; what runs today has one also where nobody can run it.
+
+    What surely gets worse has a column if anything does.
+    """
+    rows = [(*level_row(found), "; ".join(level_harm(advice, found))) for found in advice.levels]
     if deadlocked(advice, advice.today):
-        rows.insert(0, (LEVELS[0], f"{advice.today}: {deadlock(advice, advice.today)}", ""))
-    return rows
+        rows.insert(0, (LEVELS[0], f"{advice.today}: {deadlock(advice, advice.today)}", "", ""))
+    columns = 4 if any(row[3] for row in rows) else 3
+    return [row[:columns] for row in [("level", "run", "tied with", "surely worse than today at"), *rows]]
 
 
 def deadlocked(advice: Advice, label: str) -> bool:
@@ -76,6 +81,14 @@ def level_row(found: LevelAnswer) -> tuple[str, str, str]:
     if found.look_at:
         gain += f"; most promising: {found.look_at}, {against(found.look_at_than_today[0])}"
     return f"{found.level}", gain, few(rest, 4) if rest else "nothing"
+
+
+def level_harm(advice: Advice, found: LevelAnswer) -> list[str]:
+    """What surely gets worse at a level: the further aims, and other flows and rounds."""
+    shares = found.look_at_than_today or found.than_today
+    aims = list(zip(advice.aims, shares, strict=bool(shares)))[1:]
+    told = [f"{aim.text} {against(share)}" for aim, share in aims if is_surely_worse(aim, share)]
+    return told + [f"{one.text} {percent(one.mean)} {interval(one.low, one.high)}" for one in found.harms]
 
 
 def title(advice: Advice) -> str:
