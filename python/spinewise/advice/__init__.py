@@ -16,6 +16,7 @@
 | `choice` | within what is tied, the cheapest to deploy |
 | `why` | sentences with the numbers of the runs, and their check |
 | `effects` | what the answer does to other traffic |
+| `extremes` | seeds that are far worse than the mean |
 | `overload` | where more is offered than links can carry, and by whom |
 | `simulated` | fabric, transport and traffic in words |
 | `gear` | how to turn it on in real gear; gear.toml |

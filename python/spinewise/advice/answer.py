@@ -188,6 +188,32 @@ class Outlier:
 
 
 @dataclass(frozen=True)
+class Extreme:
+    """The worst seed of a scheme on an aim, where it is far from what the scheme usually has.
+
+    Attributes:
+        scheme: its label.
+        aim: in words.
+        unit: of the value.
+        seed, value: the seed, and the value there.
+        times: how many times as bad that is as the geometric mean over its seeds, which includes it.
+        seeds: how many it has.
+        timeouts: of the flows of the aim in that run; None where the run does not tell.
+        usual_timeouts: the median over its seeds; None likewise.
+    """
+
+    scheme: str
+    aim: str
+    unit: str
+    seed: int
+    value: float
+    times: float
+    seeds: int
+    timeouts: float | None = None
+    usual_timeouts: float | None = None
+
+
+@dataclass(frozen=True)
 class CaseAnswer:
     """What became of the answer when something was other than the spec says.
 
@@ -270,6 +296,8 @@ class Advice:
         shared: what no scheme can help, if anything was seen.
         effects: what it does to the other traffic entries and size classes, against what runs today.
         outlier: its worst seed; None where all are alike.
+        extremes: seeds of the answer, of what runs today and of what seems better that are far worse than usual, by
+            aim.
         cases: what was tried to break it.
         wrong: when it would be wrong, in words.
         gear: how to turn it on.
@@ -325,6 +353,7 @@ class Advice:
     interrupted: bool = False
     no_choice: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    extremes: tuple[Extreme, ...] = ()
     named: int = 0
     unnamed: int = 0
 

@@ -17,6 +17,7 @@ from spinewise.advice.answer import (
     Effort,
     Ended,
     Entrant,
+    Extreme,
     Sample,
     Status,
     Untried,
@@ -25,6 +26,7 @@ from spinewise.advice.candidates import Candidate
 from spinewise.advice.choice import Choice
 from spinewise.advice.conduct import STRESS_SEEDS, Course
 from spinewise.advice.effects import Effect, effects
+from spinewise.advice.extremes import extreme
 from spinewise.advice.forecast import PILOT, forecast
 from spinewise.advice.gear import steps
 from spinewise.advice.overload import overload
@@ -78,6 +80,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         shared=shared(course, choice),
         effects=tuple(for_whom(course, choice.advised)),
         outlier=choosing.outlier(course, choice.advised, choice.tied if len(choice.tied) > 1 else [course.who.today]),
+        extremes=tuple(extremes(course, (choice.advised, course.who.today, choice.look_at, choice.tied[0]))),
         cases=answers,
         wrong=tuple(wrong_when(course, choice.advised, answers)),
         gear=steps(advised.variant.name, family_of(advised.variant.apply(course.spec))),
@@ -231,6 +234,16 @@ def for_whom(course: Course, advised: str) -> list[Effect]:
     seeds = course.race.seeds([advised, course.who.today])[:WHY_SEEDS]
     sides = ([course.trials.observed(PLAIN, label, seed) for seed in seeds] for label in (advised, course.who.today))
     return effects(course.aims, *sides)
+
+
+def extremes(course: Course, labels: Sequence[str | None]) -> list[Extreme]:
+    """The seeds on which these schemes were far worse than usual, by aim."""
+    found = []
+    for label in dict.fromkeys(one for one in labels if one is not None and not course.is_out(one)):
+        runs = of_scheme(course, label)
+        cells = course.trials.cells(PLAIN, label, list(runs))
+        found += [extreme(aim, place, label, runs, cells) for place, aim in enumerate(course.aims)]
+    return [one for one in found if one is not None]
 
 
 def harms(course: Course, label: str) -> tuple[Effect, ...]:

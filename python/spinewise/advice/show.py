@@ -9,13 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, LevelAnswer
+from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, Extreme, LevelAnswer
 from spinewise.advice.candidates import LEVELS, is_outside
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
-from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, is_surely_worse, tell, value
+from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, is_surely_worse, tell, tell_mean, value
 from spinewise.advice.trades import bands, by_first, losses, trade_offs, verdict
 from spinewise.measures import units
 from spinewise.show import terminal
@@ -103,7 +103,7 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     if advice.no_choice or advice.idle:
         yield "Warning", [line.removeprefix("warning: ") for line in (*advice.no_choice, *advice.idle)]
     yield "Run", run(advice)
-    yield "By how much", [*gains(advice), *bound(advice)]
+    yield "By how much", [*gains(advice), *bound(advice), MEANS]
     if advice.effects:
         yield "For others", [other(one) for one in advice.effects]
     yield "How sure", surely(advice)
@@ -168,12 +168,15 @@ def guessed(advice: Advice) -> list[str]:
     return [f"a guess: it is not surely better than {advice.today}, which costs nothing to keep"]
 
 
+MEANS = "values are geometric means over the seeds of each scheme"
+
+
 def gains(advice: Advice) -> list[str]:
     """Against what runs today, aim by aim."""
     last = advice.levels[-1]
     if not last.than_today:
         mine = "; ".join(
-            f"{aim.text} {tell(aim, value(advice.entrant(advice.advised), place))}"
+            f"{aim.text} {tell_mean(aim, advice.entrant(advice.advised), place)}"
             for place, aim in enumerate(advice.aims)
         )
         band = units.percent(advice.aims[0].band)
@@ -182,7 +185,7 @@ def gains(advice: Advice) -> list[str]:
         return [f"{advice.advised} runs today ({mine}), and nothing tried is surely better by more than {band}"]
     made = []
     for place, (aim, share) in enumerate(zip(advice.aims, last.than_today, strict=True)):
-        mine, other = (tell(aim, value(advice.entrant(label), place)) for label in (advice.advised, share.than))
+        mine, other = (tell_mean(aim, advice.entrant(label), place) for label in (advice.advised, share.than))
         made.append(
             f"{aim.text}: {mine}, under {share.than}, which runs today, {other}:"
             f" {against(share)}, median {percent(share.median)}{verdict(aim, share)}"
@@ -334,13 +337,29 @@ def left_to_know(aims: Sequence[AimAnswer]) -> list[str]:
 
 def seeds(advice: Advice) -> list[str]:
     """On how many seeds it was as good as usual, and the worst one."""
+    return [*as_usual(advice), *(far_off(advice, one) for one in advice.extremes)]
+
+
+def far_off(advice: Advice, one: Extreme) -> str:
+    """A seed that is far worse than usual."""
+    under = "" if one.scheme == advice.advised else f" under {one.scheme}"
+    number = units.duration(one.value, 3) if one.unit == "s" else f"{units.digits(one.value, 3)} {one.unit}".rstrip()
+    many, usual = one.timeouts or 0.0, one.usual_timeouts or 0.0
+    cause = ""
+    if many > usual:
+        cause = f"; {units.counted(int(many), 'timeout')}{f', usually {units.count(usual)}' if usual else ''}"
+    return f"{one.aim}{under}: {number} on seed {one.seed}, {units.digits(one.times, 2)} times the mean{cause}"
+
+
+def as_usual(advice: Advice) -> list[str]:
+    """On how many seeds the first aim was as good as usual against the others, and the worst one."""
     found = advice.outlier
     if found is None:
         return []
     side = f"{units.percent(abs(found.share))} {'above' if found.share > 0.0 else 'below'} usual against the others"
     bad = f"; worst seed {found.seed}: {side}" if found.good < found.seeds else ""
     cause = f" ({found.cause})" if found.cause else ""
-    return [f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}"]
+    return [by_first(advice, f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}")]
 
 
 def reasons(advice: Advice) -> list[str]:

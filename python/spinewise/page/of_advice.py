@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from spinewise.advice import show
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
-from spinewise.advice.told import against, tell, value
+from spinewise.advice.extremes import FAR_OFF
+from spinewise.advice.told import against, tell_mean, value
 from spinewise.advice.trades import losses
 from spinewise.measures import stats, units
 from spinewise.page import charts
@@ -165,6 +166,12 @@ def half(one: Entrant, place: int) -> float:
     return math.exp(found.mean) * math.expm1(found.half) if math.isfinite(found.half) else math.nan
 
 
+MEANS = (
+    "Values are geometric means over the seeds of each scheme, with the worst seed where it is more than"
+    f" {units.digits(FAR_OFF, 1)} times as bad. The best is compared with by the seeds that both have."
+)
+
+
 def entrants(advice: Advice) -> Table:
     """Every scheme that was tried."""
     heads = ["scheme", "how it ended", "changes", "seeds"]
@@ -174,7 +181,7 @@ def entrants(advice: Advice) -> Table:
     rows = [entrant(one, advice) for one in advice.entrants]
     width = 2 * len(advice.aims)
     numeric = (False, False, False, True, *(True for _ in range(width)), False, False)
-    return Table("Every scheme that was tried", tuple(heads), tuple(rows), "", numeric)
+    return Table("Every scheme that was tried", tuple(heads), tuple(rows), MEANS, numeric)
 
 
 def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
@@ -189,7 +196,7 @@ def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
     ]
     for place, aim in enumerate(advice.aims):
         found = value(one, place)
-        cells.append(number(found, tell(aim, found)))
+        cells.append(number(found, tell_mean(aim, one, place)))
         share = one.than_best[place] if place < len(one.than_best) and not best else None
         cells.append(Cell("") if share is None else number(share.mean, against(share)))
     dropped = f"{one.dropped_by}, after {one.dropped_at} seeds" if one.dropped_by else ""
