@@ -285,10 +285,11 @@ def test_what_a_variant_sets_outside_its_scheme_is_a_change_too() -> None:
     }  # fmt: skip
     about = {one.label: one.about for one in who.candidates}
     assert about["UET"] == f"{about['now']}; with transport.kind = uet"
-    untried = find(spec, may_list("hosts"), asked).not_tried
+    untried = find(spec, may_list("hosts"), f"{asked},plb").not_tried
     assert {one.scheme: one.because for one in untried} == {
         "UET": "it changes switches, and --may allows hosts",
         "QPs": "it changes configuration, and --may allows hosts",
+        "IRN": "it changes PFC, which switches are configured with, and --may allows hosts",
     }
 
 

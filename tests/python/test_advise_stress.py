@@ -82,9 +82,9 @@ def test_a_case_without_the_answer_is_told() -> None:
     advice = sw.advise(spec, schemes=schemes, budget_s=6.0, jobs=1, band=0.3)
     case = next(one for one in advice.cases if one.name == "other recovery")
     assert {one.scheme for one in case.regrets} == {"ecmp", "rps"}
-    assert case.left == {"UET RPS": "it changes nothing of it"}
+    assert case.left == {"UET RPS": "the case leaves it as it is"}
     told = show.wrong(replace(advice, advised="UET RPS"))
     best = case.regrets[0].scheme
-    line = f"UET RPS did not run there (it changes nothing of it); of the others {best} is the best"
+    line = f"UET RPS did not run there (the case leaves it as it is); of the others {best} is the best"
     assert f"unknown with other recovery: {line}" in told
     assert show.regret_told(case, "UET RPS") == "did not run"

@@ -18,6 +18,7 @@
 | `effects` | what the answer does to other traffic |
 | `extremes` | seeds that are far worse than the mean |
 | `overload` | where more is offered than links can carry, and by whom |
+| `setups` | what variants differ in besides their scheme |
 | `simulated` | fabric, transport and traffic in words |
 | `gear` | how to turn it on in real gear; gear.toml |
 | `answer` | the advice as data |

@@ -7,6 +7,7 @@ from typing import Literal
 
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
+from spinewise.advice.setups import Setup
 from spinewise.advice.stress import Regret
 from spinewise.advice.why import Claim
 
@@ -313,6 +314,7 @@ class Advice:
         no_choice: why no scheme had a choice of paths in any run, in words; empty where some had one.
         idle: that links between switches are hardly used, so that no scheme can be better than what runs today, in
             words; empty where that is not so.
+        setups: what variants ran over, where they differ in more than their scheme; what runs today first.
         named: schemes that somebody has named to choose from; 0 where nobody has.
         unnamed: schemes that Spinewise has and that were not named.
     """
@@ -354,6 +356,7 @@ class Advice:
     no_choice: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
     extremes: tuple[Extreme, ...] = ()
+    setups: tuple[Setup, ...] = ()
     named: int = 0
     unnamed: int = 0
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spinewise import core
+from spinewise.advice.setups import pauses
 from spinewise.errors import SpecError, nearest
 from spinewise.own.contract import OwnClass, facts_of, name_of
 from spinewise.plain import shown
@@ -203,6 +204,8 @@ def find(
         because = UNSAID if unsaid else unfit(spec, variant) if schemes is None else unserved(spec, variant)
         if because is None and not candidate.oracle and candidate.level not in (LEVELS[0], *may):
             because = f"it changes {candidate.level}, and --may allows {', '.join(may)}"
+        if because is None and "configuration" not in may and changes_pfc(spec, variant, today):
+            because = f"it changes PFC, which switches are configured with, and --may allows {', '.join(may)}"
         if because is None:
             found.append(candidate)
         else:
@@ -268,6 +271,15 @@ def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
         return "switches"
     hosts = any(now["transport"].get(key) != then["transport"].get(key) for key in TRANSPORT)
     return "hosts" if hosts else "configuration"
+
+
+def changes_pfc(spec: Spec, variant: Variant, today: Variant) -> bool:
+    """Whether switches pause under a variant and not under what runs today, or the other way round.
+
+    Switches that trim are other switches, whose settings are not those of today.
+    """
+    now, then = resolve(today.apply(spec)), resolve(variant.apply(spec))
+    return not trims(then) and pauses(now) != pauses(then)
 
 
 def unfit(spec: Spec, variant: Variant) -> str | None:

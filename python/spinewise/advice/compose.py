@@ -31,6 +31,7 @@ from spinewise.advice.forecast import PILOT, forecast
 from spinewise.advice.gear import steps
 from spinewise.advice.overload import overload
 from spinewise.advice.race import METHOD
+from spinewise.advice.setups import grouped, setup
 from spinewise.advice.simulated import simulated, transport
 from spinewise.advice.stress import Case, Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial
@@ -98,6 +99,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         interrupted=course.interrupted,
         no_choice=tuple(one.line() for one, _ in of_spec if one.code in NO_CHOICE),
         idle=tuple(one.line() for one, _ in of_spec if one.code == IDLE_FABRIC),
+        setups=grouped([setup(label, resolve(one.variant.apply(course.spec))) for label, one in ran(course).items()]),
         named=course.who.named,
         unnamed=course.who.unnamed,
     )
@@ -108,6 +110,11 @@ def simulated_besides(course: Course, advised: Candidate) -> list[str]:
     spec = resolve(advised.variant.apply(course.spec))
     alike = all(spec[table] == course.resolved[table] for table in ("transport", "switch"))
     return [] if alike else [f"under {advised.label}: {transport(spec)}, switches of model {spec['switch']['model']}"]
+
+
+def ran(course: Course) -> dict[str, Candidate]:
+    """The schemes of which a run ended, what runs today first."""
+    return {label: one for label, one in course.candidates.items() if not course.is_lost(label)}
 
 
 def ended(course: Course, choice: Choice) -> Ended:

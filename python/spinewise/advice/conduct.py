@@ -465,7 +465,7 @@ class Course:
             made = case.variant(given)
             because = unfit(case.spec, made)
             if case.own is not None and made == given:
-                because = "it changes nothing of it"
+                because = "the case leaves it as it is"
             if because is None:
                 found.append(made)
             else:

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from spinewise.advice import setups
 from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, Extreme, LevelAnswer
 from spinewise.advice.candidates import LEVELS, is_outside
 from spinewise.advice.choice import interval, percent, say_level
@@ -110,7 +111,9 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     if advice.why or advice.shared or advice.price:
         yield "Why", reasons(advice)
     yield "Wrong if", wrong(advice)
-    yield "It needs", needs(found)
+    yield "It needs", needs(advice, found)
+    if advice.setups:
+        yield "They differ", differ(advice)
     yield "Turn it on", turn_on(advice)
     if len(advice.aims) > 1:
         yield "Trade-offs", trade_offs(advice)
@@ -436,12 +439,20 @@ def in_cases(advice: Advice) -> list[str]:
     return list(dict.fromkeys(tried))
 
 
-def needs(found: Entrant) -> list[str]:
+def differ(advice: Advice) -> list[str]:
+    """What variants differ in besides their scheme."""
+    return ["variants differ in more than their scheme", *setups.told(advice.setups)]
+
+
+def needs(advice: Advice, found: Entrant) -> list[str]:
     """What must be changed, told and carried."""
     carried = ", ".join(f"{kind} {units.percent(share)}" for kind, share in found.extra_bytes.items()) or "nothing"
     told = "; ".join(found.told) or "nothing"
     hosts = any(key == "transport.kind" for key, _ in found.settings) and found.level == LEVELS[-1]
     changed = say_level(found.level) + (", and the transport of every host" if hosts else "")
+    switches = setups.changed_at_switches(advice.setups, found.label, advice.today)
+    if switches and found.level != LEVELS[-1]:
+        changed += f", and configuration of switches ({', '.join(switches)})"
     return [f"{changed}; must be configured with: {told}; share of all bytes it adds: {carried}"]
 
 

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
-from spinewise.advice import show
+from spinewise.advice import setups, show
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
 from spinewise.advice.extremes import FAR_OFF
@@ -33,7 +33,7 @@ from spinewise.page.model import (
     text,
 )
 
-APART = ("Warning", "Run", "Why", "Wrong if", "Turn it on", "Not tried", "Effort", "Note")
+APART = ("Warning", "Run", "Why", "Wrong if", "They differ", "Turn it on", "Not tried", "Effort", "Note")
 """Parts of the screen that have a place of their own."""
 STATUS: dict[str, tuple[str, Tone]] = {
     "advised": ("the answer", "head"),
@@ -60,7 +60,8 @@ def part(advice: Advice, name: str) -> Part:
             Section("The answer", (*before, cards, *more, table(show.level_table(advice)))),
             Section("Why", (Words(tuple(told.get("Why", ("No recorded fact differs by more than chance.",))),
                                   listed=True),)),
-            Section("What was tried", (Charts(tuple(values(advice, looks)), VALUES), entrants(advice))),
+            Section("What was tried", (Charts(tuple(values(advice, looks)), VALUES), entrants(advice),
+                                       *differ(advice))),
             Section("When it would be wrong", (Words(tuple(told["Wrong if"]), listed=True), *regrets(advice))),
             Section("How to turn it on", (Words(tuple(told["Turn it on"]), listed=True),)),
             *fabric(advice),
@@ -182,6 +183,17 @@ def entrants(advice: Advice) -> Table:
     width = 2 * len(advice.aims)
     numeric = (False, False, False, True, *(True for _ in range(width)), False, False)
     return Table("Every scheme that was tried", tuple(heads), tuple(rows), MEANS, numeric)
+
+
+def differ(advice: Advice) -> list[Table]:
+    """What variants differ in besides their scheme."""
+    if not advice.setups:
+        return []
+    names = setups.differing(advice.setups)
+    heads = ("scheme", *(setups.COLUMNS[name] for name in names))
+    rows = [(", ".join(one.schemes), *(one.words()[name] for name in names)) for one in advice.setups]
+    note = "Variants differ in more than their scheme: what separates them may be any of this."
+    return [Table("What differs between them", heads, tuple(tuple(map(text, row)) for row in rows), note)]
 
 
 def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
