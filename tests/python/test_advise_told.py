@@ -10,7 +10,7 @@ import pytest
 
 import spinewise as sw
 from spinewise.advice import compose, show
-from spinewise.advice.answer import Advice, AimAnswer, Share
+from spinewise.advice.answer import Advice, AimAnswer, Entrant, Sample, Share
 from spinewise.advice.candidates import sheets
 from spinewise.advice.effects import Effect
 from spinewise.advice.extremes import how_bad
@@ -19,7 +19,7 @@ from spinewise.advice.simulated import fault, simulated
 from spinewise.advice.told import tell_mean, value
 from spinewise.advice.trials import Trial, Trials
 from spinewise.measures import units
-from spinewise.page import of_advice
+from spinewise.page import charts, of_advice
 from spinewise.sweeps.sweep import Swept
 from spinewise.sweeps.task import Task
 
@@ -263,3 +263,23 @@ def test_a_seed_that_is_far_off_is_told_of_every_aim() -> None:
     (row,) = [one for one in of_advice.entrants(found).rows if one[0].text == "ecmp"]
     assert row[6].text.endswith(beside)
     assert "geometric means" in of_advice.entrants(found).note
+
+
+def test_bars_are_in_the_order_of_paired_differences(advice: Advice) -> None:
+    """A scheme that left after two easy seeds had a shorter bar than the one that was surely better."""
+
+    def entrant(label: str, *values: float) -> Entrant:
+        samples = tuple(Sample(seed, "", (one,), (0,)) for seed, one in enumerate(values))
+        return replace(advice.entrant("ecmp"), label=label, samples=samples)
+
+    entrants = (entrant("ecmp", 3.0, 6.0, 9.0), entrant("drill", 2.0, 4.0), entrant("rps", 1.0, 2.0, 40.0, 40.0))
+    of = replace(advice, entrants=entrants, tied=("rps",))
+    looks = charts.looked([one.label for one in entrants])
+    (chart,) = of_advice.values(of, looks)
+    assert chart.y.words == ("rps (4)", "ecmp (3)", "drill (2)")
+    assert [one.label for one in chart.curves] == ["rps", "ecmp", "drill"]
+    faster = replace(advice.aims[0], more_is_better=True)
+    (chart,) = of_advice.values(replace(of, aims=(faster,)), looks)
+    assert chart.y.words == ("drill (2)", "ecmp (3)", "rps (4)")
+    apart = replace(entrants[1], samples=(Sample(9, "", (1.0,), (0,)),))
+    assert of_advice.behind(of, apart, 0) == math.inf

@@ -57,10 +57,10 @@ def level_rows(advice: Advice) -> list[tuple[str, ...]]:
 
     What surely gets worse has a column if anything does.
     """
-    rows = [(*level_row(found), "; ".join(level_harm(advice, found))) for found in advice.levels]
+    rows = [(*level_row(found), "; ".join(level_harm(advice, found)) or "nothing") for found in advice.levels]
     if deadlocked(advice, advice.today):
         rows.insert(0, (LEVELS[0], f"{advice.today}: {deadlock(advice, advice.today)}", "", ""))
-    columns = 4 if any(row[3] for row in rows) else 3
+    columns = 4 if any(level_harm(advice, found) for found in advice.levels) else 3
     return [row[:columns] for row in [("level", "run", "tied with", "surely worse than today at"), *rows]]
 
 

@@ -10,7 +10,7 @@ from spinewise.advice import setups, show
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
 from spinewise.advice.extremes import FAR_OFF
-from spinewise.advice.told import against, tell_mean, value
+from spinewise.advice.told import against, common, tell_mean, value
 from spinewise.advice.trades import losses
 from spinewise.measures import stats, units
 from spinewise.page import charts
@@ -83,8 +83,9 @@ def fabric(advice: Advice) -> list[Section]:
 
 
 VALUES = (
-    "Geometric means over seeds, with 95 % Student-t intervals of each scheme separately. Schemes are told apart by"
-    " paired differences, which are more precise: see the table."
+    "Geometric means over the seeds of each scheme, whose number is in brackets, with 95 % Student-t intervals of each"
+    " scheme separately. Schemes that left early have fewer seeds, so bars compare roughly. The order is by differences"
+    " from the best on the seeds that both have, which tell schemes apart: see the table."
 )
 
 
@@ -132,14 +133,14 @@ def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
 
 
 def values(advice: Advice, looks: Looks) -> list[Chart]:
-    """Of each aim a bar a scheme."""
+    """Of each aim a bar a scheme, in the order of their paired differences from the best."""
     made = []
     for place, aim in enumerate(advice.aims):
         size, unit = 1.0, aim.unit
         if aim.unit == "s":
             unit, size = units.time_unit([value(one, place) for one in advice.entrants])
         known = [one for one in advice.entrants if math.isfinite(value(one, place))]
-        known.sort(key=lambda one: (-1 if aim.more_is_better else 1) * value(one, place))
+        known.sort(key=lambda one: behind(advice, one, place))
         curves = tuple(
             Curve(
                 label=one.label,
@@ -155,9 +156,19 @@ def values(advice: Advice, looks: Looks) -> list[Chart]:
             for row, one in enumerate(known)
         )
         title = f"{aim.text} [{unit}]" if unit else aim.text
-        words = tuple(one.label for one in known)
+        words = tuple(f"{one.label} ({len(one.samples)})" for one in known)
         made.append(Chart(title, Axis(title), Axis("", "words", words), curves, bars=True))
     return made
+
+
+def behind(advice: Advice, one: Entrant, place: int) -> float:
+    """The mean log ratio of an aim to the best, on the seeds that both have; above zero is worse."""
+    best = advice.entrant(advice.tied[0])
+    both = common([one, best])
+    mine, theirs = (value(each, place, both) for each in (one, best))
+    if not (mine > 0.0 and theirs > 0.0):
+        return math.inf
+    return math.log(mine / theirs) * (-1.0 if advice.aims[place].more_is_better else 1.0)
 
 
 def half(one: Entrant, place: int) -> float:
@@ -169,7 +180,7 @@ def half(one: Entrant, place: int) -> float:
 
 MEANS = (
     "Values are geometric means over the seeds of each scheme, with the worst seed where it is more than"
-    f" {units.digits(FAR_OFF, 1)} times as bad. The best is compared with by the seeds that both have."
+    f" {units.digits(FAR_OFF, 1)} times as bad. Differences from the best are over the seeds that both have."
 )
 
 
