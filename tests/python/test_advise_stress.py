@@ -9,7 +9,7 @@ import pytest
 
 import spinewise as sw
 from spinewise.advice import show, stress
-from spinewise.advice.conduct import FIRST_STRESS_SEEDS, STRESS_SEEDS
+from spinewise.advice.conduct import FEWEST_TO_TEST, FIRST_STRESS_SEEDS, STRESS_SEEDS
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.shapes import Spec
 from spinewise.specs.spec import as_spec
@@ -59,20 +59,36 @@ def test_a_run_that_fails_in_a_case_takes_no_scheme_out(monkeypatch: pytest.Monk
 
 def test_every_case_is_tried_a_little_before_any_is_tried_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """A short budget went into a quarter more load, and no link was ever broken."""
-    asked: list[tuple[str, int]] = []
+    asked: list[tuple[str, int, int]] = []
     run = Trials.run
 
     def noted(self: Trials, case: str, variants: Sequence[Variant], seeds: Sequence[int], deadline: float) -> bool:
         if case != PLAIN:
-            asked.append((case, len(seeds)))
+            asked.append((case, len(variants), len(seeds)))
         return run(self, case, variants, seeds, deadline)
 
     monkeypatch.setattr(Trials, "run", noted)
-    advice = sw.advise(small(), schemes="ecmp,rps", budget_s=3.0, jobs=1, band=0.3)
-    names = [case.name for case in advice.cases if case.tried]
+    advice = sw.advise(small(), schemes="ecmp,rps,drill,letflow", budget_s=3.0, jobs=1, band=0.5)
+    names = [case.name for case in advice.cases if case.because is None]
     assert names[:2] == ["link down", "slow link"]
-    rounds = [(name, many) for many in (FIRST_STRESS_SEEDS, STRESS_SEEDS) for name in names]
-    assert asked[: len(rounds)] == rounds
+    first, more, last = (asked[place : place + len(names)] for place in range(0, 3 * len(names), len(names)))
+    assert first == [(name, min(FEWEST_TO_TEST, first[0][1]), FIRST_STRESS_SEEDS) for name in names]
+    assert more == [(name, more[0][1], FIRST_STRESS_SEEDS) for name in names]
+    assert last == [(name, more[0][1], STRESS_SEEDS) for name in names]
+
+
+def test_where_time_is_short_the_first_schemes_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case of which the fourth scheme had no time left told nothing of the other three."""
+    run = Trials.run
+
+    def cut(self: Trials, case: str, variants: Sequence[Variant], seeds: Sequence[int], deadline: float) -> bool:
+        kept = variants if case == PLAIN else variants[:FEWEST_TO_TEST]
+        return run(self, case, kept, seeds, deadline)
+
+    monkeypatch.setattr(Trials, "run", cut)
+    advice = sw.advise(small(), schemes="ecmp,rps,drill,letflow", budget_s=4.0, jobs=1, band=0.5)
+    assert {len(case.regrets) for case in advice.cases if case.tried} <= {2, FEWEST_TO_TEST}
+    assert [case for case in advice.cases if len(case.regrets) == FEWEST_TO_TEST]
 
 
 def test_a_case_without_the_answer_is_told() -> None:

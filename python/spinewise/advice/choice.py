@@ -13,7 +13,7 @@ import numpy as np
 
 from spinewise.advice.answer import LevelAnswer, Outlier, Share, Stands, Status
 from spinewise.advice.candidates import LEVELS, Candidate
-from spinewise.advice.conduct import STRESS_SCHEMES, Course
+from spinewise.advice.conduct import FEWEST_TO_TEST, STRESS_SCHEMES, Course
 from spinewise.advice.forecast import PILOT
 from spinewise.advice.gear import steps
 from spinewise.advice.race import Race
@@ -110,10 +110,6 @@ def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, fl
     family = family_of(candidate.variant.apply(course.spec))
     bought = any(step.match == "same" for step in steps(candidate.variant.name, family))
     return (candidate.tier, float(not bought), breaks, float(candidate.tuned is not None), near.index(label))
-
-
-FEWEST_TO_TEST = 3
-"""At least this many schemes are tried under other conditions, if that many take part."""
 
 
 def to_test(course: Course, choice: Choice) -> list[str]:

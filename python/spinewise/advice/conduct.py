@@ -36,6 +36,8 @@ STRESS_DOUBT = 2.0
 PILOT_OVERRUN = 1.2
 """The pilot may take this many times the budget once its first seed has fitted: what was measured is not wasted."""
 STRESS_SEEDS = 4
+FEWEST_TO_TEST = 3
+"""At least this many schemes are tried under other conditions, if that many take part."""
 FIRST_STRESS_SEEDS = 2
 """Seeds that every case has before any has more."""
 STRESS_SCHEMES = 6
@@ -442,7 +444,7 @@ class Course:
     def try_cases(self, cases: Sequence[Case], labels: Sequence[str]) -> None:
         """Run some schemes in every case that applies, and note the seeds that all of them have.
 
-        Every case has its first seeds before any has more: where time is short, much is tried a little.
+        Every case has a few seeds of the first schemes before any has more: in a short time much is tried a little.
         """
         self.tried, self.unfit = {}, {}
         able: dict[str, list[Variant]] = {}
@@ -450,10 +452,16 @@ class Course:
             if case.spec is not None:
                 self.trials.cases[case.name] = case.spec
                 able[case.name] = self.able_in(case, labels)
-        for last in (FIRST_STRESS_SEEDS, STRESS_SEEDS):
+        rounds = [(FEWEST_TO_TEST, FIRST_STRESS_SEEDS), (len(labels), FIRST_STRESS_SEEDS), (len(labels), STRESS_SEEDS)]
+        for most, last in rounds:
             for name, variants in able.items():
-                self.trials.run(name, variants, self.seeds(0, last), self.deadline())
-                self.tried[name] = self.trials.seeds(name, [one.label for one in variants])
+                self.trials.run(name, variants[:most], self.seeds(0, last), self.deadline())
+                self.tried[name] = self.seeds_in(name, variants)
+
+    def seeds_in(self, case: str, variants: Sequence[Variant]) -> list[int]:
+        """The seeds of a case that all schemes have, or else those that the first ones have."""
+        labels = [one.label for one in variants]
+        return self.trials.seeds(case, labels) or self.trials.seeds(case, labels[:FEWEST_TO_TEST])
 
     def able_in(self, case: Case, labels: Sequence[str]) -> list[Variant]:
         """The schemes that a case is tried with; why others are not is noted."""
