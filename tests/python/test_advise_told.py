@@ -149,6 +149,9 @@ def test_what_had_the_same_outcome_is_tried_in_cases_too() -> None:
     assert "wcmp" in {one.scheme for one in slow.regrets}
     (row,) = [one for one in of_advice.entrants(found).rows if one[0].text == "wcmp"]
     assert row[1].text == "same outcome as ecmp"
+    assert {one.text for one in row[4:6]} == {""}
+    (chart,) = of_advice.values(found, charts.looked([one.label for one in found.entrants]))
+    assert not [one for one in chart.y.words if one.startswith("wcmp")]
 
 
 def unsettled(aim: AimAnswer, **more: Any) -> AimAnswer:

@@ -182,7 +182,7 @@ def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[
         told=candidate.told,
         extra_bytes=why.extra_bytes(cells),
         status=status(course, choice, candidate),
-        than_best=() if candidate.oracle or label in course.locked else choosing.than_best(course, label, choice.tied),
+        than_best=() if candidate.oracle or label not in race.tiers else choosing.than_best(course, label, choice.tied),
         dropped_by=drop.by if drop else None,
         dropped_at=drop.seeds if drop else None,
         like=like,

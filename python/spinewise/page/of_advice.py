@@ -139,7 +139,7 @@ def values(advice: Advice, looks: Looks) -> list[Chart]:
         size, unit = 1.0, aim.unit
         if aim.unit == "s":
             unit, size = units.time_unit([value(one, place) for one in advice.entrants])
-        known = [one for one in advice.entrants if math.isfinite(value(one, place))]
+        known = [one for one in advice.entrants if math.isfinite(value(one, place)) and one.status != "same"]
         known.sort(key=lambda one: behind(advice, one, place))
         curves = tuple(
             Curve(
@@ -219,6 +219,10 @@ def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
     ]
     for place, aim in enumerate(advice.aims):
         found = value(one, place)
+        if one.status == "same":
+            # Its few seeds are those of the other one, and their mean is not.
+            cells += [Cell(""), Cell("")]
+            continue
         cells.append(number(found, tell_mean(aim, one, place)))
         share = one.than_best[place] if place < len(one.than_best) and not best else None
         cells.append(Cell("") if share is None else number(share.mean, against(share)))
