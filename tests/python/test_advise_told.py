@@ -20,6 +20,7 @@ from spinewise.advice.told import tell_mean, value
 from spinewise.advice.trials import Trial, Trials
 from spinewise.measures import units
 from spinewise.page import charts, of_advice
+from spinewise.page.model import Words
 from spinewise.sweeps.sweep import Swept
 from spinewise.sweeps.task import Task
 
@@ -112,7 +113,10 @@ def test_schemes_that_nobody_named_are_counted(advice: Advice) -> None:
     assert show.unnamed(replace(advice, named=1, unnamed=1)) == [
         "only the 1 scheme named was considered; 1 other was not"
     ]
-    assert "Not tried" not in dict(show.sections(replace(advice, named=0, unnamed=0)))
+    older = replace(advice, named=0, unnamed=0)
+    assert "Not tried" not in dict(show.sections(older))
+    (section,) = [one for one in of_advice.part(older, "x").sections if one.title == "What was not tried"]
+    assert section.items == (Words((of_advice.ALL_TRIED,), listed=True),)
 
 
 def test_runs_that_were_there_already_are_reused(advice: Advice) -> None:

@@ -35,6 +35,7 @@ from spinewise.page.model import (
 
 APART = ("Warning", "Run", "Why", "Wrong if", "They differ", "Turn it on", "Not tried", "Effort", "Note")
 """Parts of the screen that have a place of their own."""
+ALL_TRIED = "No scheme that was considered was left out."
 STATUS: dict[str, tuple[str, Tone]] = {
     "advised": ("the answer", "head"),
     "tied": ("not told apart", ""),
@@ -65,7 +66,7 @@ def part(advice: Advice, name: str) -> Part:
             Section("When it would be wrong", (Words(tuple(told["Wrong if"]), listed=True), *regrets(advice))),
             Section("How to turn it on", (Words(tuple(told["Turn it on"]), listed=True),)),
             *fabric(advice),
-            Section("What was not tried", (Words(tuple(told.get("Not tried", ("Every scheme was.",))), listed=True),)),
+            Section("What was not tried", (Words(tuple(told.get("Not tried", (ALL_TRIED,))), listed=True),)),
             Section("How it was found", (Words((*told["Effort"], f"Method: {advice.method}."), listed=True),)),
         ),
     )  # fmt: skip
