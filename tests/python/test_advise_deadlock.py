@@ -61,7 +61,7 @@ def test_a_deadlock_is_said_everywhere(under_hula: Advice) -> None:
     assert under_hula.notes[0].startswith("DEADLOCK: pauses wait for each other for ever, so it is not advised: hula")
     assert "this fabric stands still: DEADLOCK on 1 of 1 seed" in told["By how much"][0]
     assert show.guessed(under_hula) == []
-    assert show.level_rows(under_hula)[0] == ("as it is", "hula: DEADLOCK on 1 of 1 seed", "")
+    assert show.level_rows(under_hula)[1] == ("as it is", "hula: DEADLOCK on 1 of 1 seed", "")
     assert "| as it is | hula: DEADLOCK on 1 of 1 seed |" in files.markdown(under_hula)
     card = next(one for one in of_advice.answers(under_hula, told) if one.question == "by how much")
     assert (card.answer, card.tone) == ("no deadlock", "head")
@@ -107,10 +107,10 @@ def test_what_stands_is_said_as_such(under_hula: Advice) -> None:
     best = Regret("drill", 0.0, 0.0, 0.0, 4)
     alone = replace(under_hula, wrong=(), cases=tuple(replace(one, regrets=(best,)) for one in whole))
     assert show.wrong(alone) == [
-        f"not so far: drill is within {100 * alone.aims[0].band:.2f} % of the best with load +25%"
+        f"not so far: drill is within {100 * alone.aims[0].band:.2f} % of the best with link down"
     ]
     both = replace(alone, wrong=("with an incast: 30.0 % worse than rps",))
-    assert show.wrong(both)[1].startswith("not with load +25%: there it is within ")
+    assert show.wrong(both)[1].startswith("not with link down: there it is within ")
 
 
 @pytest.mark.parametrize(
@@ -128,5 +128,5 @@ def test_what_may_be_chance_is_said_as_such(under_hula: Advice, mine: Regret, ot
     (said, *_) = show.wrong(replace(under_hula, wrong=(), cases=(case,)))
     band = f"{100 * under_hula.aims[0].band:.2f} %"
     assert said == (
-        f"perhaps not with load +25%: drill is within {band} of the best by its mean, on too few seeds to be sure"
+        f"perhaps not with link down: drill is within {band} of the best by its mean, on too few seeds to be sure"
     )

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinewise.advice.forecast import BANDS, Rival, cautious, forecast, needed, seeds_for, widest
+from spinewise.advice.forecast import BANDS, Rival, cautious, forecast, needed, rivals, seeds_for, widest
 from spinewise.advice.race import ALPHA, Contrast, Race, contrast, half_width
 
 Floats = npt.NDArray[np.float64]
@@ -250,14 +250,27 @@ def test_numbers_that_are_none_are_refused() -> None:
 
 def test_a_forecast_comes_true() -> None:
     """As many seeds as it says suffice, of races whose spreads are those of its pilot."""
-    rivals = [Rival("a", 0.0, 0.0, 1.0), Rival("b", 0.0, 0.05, 1.0), Rival("c", 0.3, 0.05, 2.0)]
-    found = needed(rivals, 0.02, there=3, alpha=0.025)
+    known = [Rival("a", 0.0, 0.0, 1.0), Rival("b", 0.0, 0.05, 1.0), Rival("c", 0.3, 0.05, 2.0)]
+    found = needed(known, 0.02, there=3, alpha=0.025)
     assert found.seeds == seeds_for(0.05, math.log1p(0.02), 0.025)
     assert half_width(found.seeds, 0.05, 0.025) <= math.log1p(0.02) < half_width(found.seeds - 1, 0.05, 0.025)
     # The third leaves early, so that it costs less than the others though its runs take twice as long.
     early = seeds_for(0.05, 0.3 - 0.05 / math.sqrt(3), 0.025)
     assert found.runs == 2 * (found.seeds - 3) + max(early - 3, 0)
     assert found.seconds == 2 * (found.seeds - 3) + 2.0 * max(early - 3, 0)
+
+
+def test_a_forecast_knows_that_what_is_cheap_stays_beside_what_is_better() -> None:
+    """Only what is as cheap drives a scheme out: the pair of a cheap one and a dear one was counted by nobody."""
+    columns = {"today": np.array([1.0, 5.0, 1.2, 0.9, 0.8, 1.1]), "dear": np.array([1.0, 1.01, 1.0, 0.99, 1.0, 1.0])}
+    race = told(race_of({"today": 0, "dear": 1}, band=0.05), columns)
+    assert not race.settled(["today", "dear"])
+    pairs = [(one.arm, one.stays) for one in rivals(race, 0, {"today": 1.0, "dear": 2.0})]
+    assert pairs == [("today", False), ("today", True), ("dear", False)]
+    found = forecast(race, 0, {"today": 1.0, "dear": 2.0}, math.inf, (0.05,))
+    assert found.seeds > 100
+    assert found.runs == 2 * (found.seeds - 6)
+    assert found.seconds == 3.0 * (found.seeds - 6)
 
 
 def test_a_forecast_takes_the_band_that_the_budget_reaches() -> None:

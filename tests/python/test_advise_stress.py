@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 
 import spinewise as sw
-from spinewise.advice import stress
+from spinewise.advice import show, stress
+from spinewise.advice.conduct import FEWEST_TO_TEST, FIRST_STRESS_SEEDS, STRESS_SEEDS
+from spinewise.advice.trials import PLAIN, Trials
 from spinewise.shapes import Spec
 from spinewise.specs.spec import as_spec
+from spinewise.specs.variants import Variant
 from test_advise import small, table
 
 
@@ -49,3 +55,52 @@ def test_a_run_that_fails_in_a_case_takes_no_scheme_out(monkeypatch: pytest.Monk
     assert "failed: SpecError: fault" in str(down.because)
     assert other.tried
     assert {one.label for one in advice.entrants} == {"ecmp", "rps"}
+
+
+def test_every_case_is_tried_a_little_before_any_is_tried_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A short budget went into a quarter more load, and no link was ever broken."""
+    asked: list[tuple[str, int, int]] = []
+    run = Trials.run
+
+    def noted(self: Trials, case: str, variants: Sequence[Variant], seeds: Sequence[int], deadline: float) -> bool:
+        if case != PLAIN:
+            asked.append((case, len(variants), len(seeds)))
+        return run(self, case, variants, seeds, deadline)
+
+    monkeypatch.setattr(Trials, "run", noted)
+    sw.advise(small(), schemes="ecmp,rps,drill,letflow", budget_s=3.0, jobs=1, band=0.5)
+    names = list(dict.fromkeys(case for case, _, _ in asked))
+    assert names[:2] == ["link down", "slow link"]
+    first, more, last = (asked[place : place + len(names)] for place in range(0, 3 * len(names), len(names)))
+    assert first == [(name, min(FEWEST_TO_TEST, first[0][1]), FIRST_STRESS_SEEDS) for name in names]
+    assert more == [(name, more[0][1], FIRST_STRESS_SEEDS) for name in names]
+    assert last == [(name, more[0][1], STRESS_SEEDS) for name in names]
+
+
+def test_where_time_is_short_the_first_schemes_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A case of which the fourth scheme had no time left told nothing of the other three."""
+    run = Trials.run
+
+    def cut(self: Trials, case: str, variants: Sequence[Variant], seeds: Sequence[int], deadline: float) -> bool:
+        kept = variants if case == PLAIN else variants[:FEWEST_TO_TEST]
+        return run(self, case, kept, seeds, deadline)
+
+    monkeypatch.setattr(Trials, "run", cut)
+    advice = sw.advise(small(), schemes="ecmp,rps,drill,letflow", budget_s=4.0, jobs=1, band=0.5)
+    assert {len(case.regrets) for case in advice.cases if case.tried} <= {2, FEWEST_TO_TEST}
+    assert [case for case in advice.cases if len(case.regrets) == FEWEST_TO_TEST]
+
+
+def test_a_case_without_the_answer_is_told() -> None:
+    """It did not fit there, and the case was neither under "not so far" nor under "not tried"."""
+    schemes = "ecmp,rps,rps:transport.kind=uet@UET RPS"
+    spec = small(transport={"kind": "rdma"})
+    advice = sw.advise(spec, schemes=schemes, budget_s=6.0, jobs=1, band=0.3)
+    case = next(one for one in advice.cases if one.name == "other recovery")
+    assert {one.scheme for one in case.regrets} == {"ecmp", "rps"}
+    assert case.left == {"UET RPS": "the case leaves it as it is"}
+    told = show.wrong(replace(advice, advised="UET RPS"))
+    best = case.regrets[0].scheme
+    line = f"UET RPS did not run there (the case leaves it as it is); of the others {best} is the best"
+    assert f"unknown with other recovery: {line}" in told
+    assert show.regret_told(case, "UET RPS") == "did not run"

@@ -16,7 +16,9 @@
 | `choice` | among tied schemes, the cheapest to deploy |
 | `why` | sentences with the numbers of the runs, and their check |
 | `effects` | the effect of the answer on other traffic |
+| `extremes` | seeds that are far worse than the mean |
 | `overload` | where more is offered than links can carry, and by which entries |
+| `setups` | the differences between variants besides their scheme |
 | `simulated` | fabric, transport and traffic in words |
 | `gear` | how to enable it on real equipment; gear.toml |
 | `answer` | the advice as data |

@@ -7,12 +7,14 @@ from typing import Literal
 
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
+from spinewise.advice.setups import Setup
 from spinewise.advice.stress import Regret
 from spinewise.advice.why import Claim
 
-Status = Literal["advised", "tied", "behind", "dropped", "bound", "deadlocked"]
+Status = Literal["advised", "tied", "behind", "dropped", "same", "bound", "deadlocked"]
 """A scheme is the answer; indistinguishable from the best; in the race to its end, but behind; out of the race;
-an oracle, which only shows what is possible; never advised, because one of its runs ended in a deadlock."""
+run no further, because it had the same outcome as `Entrant.like`; an oracle, which only shows what is possible; never
+advised, because one of its runs ended in a deadlock."""
 
 
 Stands = Literal["better", "good enough", "undecided", "guess"]
@@ -152,6 +154,8 @@ class LevelAnswer:
         look_at: where nothing is shown to be better than what runs today, the best by its mean, or
             what is nearly as good and costs less to deploy.
         look_at_than_today: for each aim, the value of `look_at` against what runs today; empty without one.
+        harms: what surely gets worse for other traffic, against what runs today, under the scheme to look at, or else
+            the one to run.
     """
 
     level: str
@@ -163,6 +167,7 @@ class LevelAnswer:
     stands: Stands | None = None
     look_at: str | None = None
     look_at_than_today: tuple[Share, ...] = ()
+    harms: tuple[Effect, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -184,6 +189,32 @@ class Outlier:
 
 
 @dataclass(frozen=True)
+class Extreme:
+    """The worst seed of a scheme on an aim, where it is far from what the scheme usually has.
+
+    Attributes:
+        scheme: its label.
+        aim: in words.
+        unit: of the value.
+        seed, value: the seed, and the value there.
+        times: how many times as bad that is as the geometric mean over its seeds, which includes it.
+        seeds: how many it has.
+        timeouts: of the flows of the aim in that run; None where the run does not tell.
+        usual_timeouts: the median over its seeds; None likewise.
+    """
+
+    scheme: str
+    aim: str
+    unit: str
+    seed: int
+    value: float
+    times: float
+    seeds: int
+    timeouts: float | None = None
+    usual_timeouts: float | None = None
+
+
+@dataclass(frozen=True)
 class CaseAnswer:
     """The outcome for the answer when one condition differed from the spec.
 
@@ -193,6 +224,7 @@ class CaseAnswer:
         because: the reason why it was not.
         regrets: the regrets of the schemes tried in it, the best first.
         deadlocks: the number of seeds on which queues paused each other indefinitely, by scheme, if any.
+        left: why other schemes were not tried in it.
     """
 
     name: str
@@ -201,6 +233,7 @@ class CaseAnswer:
     because: str | None
     regrets: tuple[Regret, ...]
     deadlocks: dict[str, int] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -216,7 +249,7 @@ class Effort:
     """The cost of the answer.
 
     Attributes:
-        runs: runs made now; stored: runs that already existed, in the store or from another variant.
+        runs: runs made now; stored: runs that were reused, from the store or from another variant.
         grid: runs that it would take to run every scheme and variant that was tried on every seed that any of them
             had, and in every case.
         seconds: wall time.
@@ -264,6 +297,7 @@ class Advice:
         shared: limits that no scheme can remove, if any were seen.
         effects: what it does to the other traffic entries and size classes, against what runs today.
         outlier: its worst seed; None if all are alike.
+        extremes: seeds of the answer, of what runs today and of what seems better that are far worse than usual.
         cases: the conditions tried to break it.
         wrong: when it would be wrong, in words.
         gear: how to turn it on.
@@ -279,6 +313,9 @@ class Advice:
         no_choice: why no scheme had a choice of paths in any run, in words; empty where some had one.
         idle: that links between switches are hardly used, so that no scheme can be better than what runs today, in
             words; empty otherwise.
+        setups: the settings that variants ran over, where they differ in more than their scheme; what runs today first.
+        named: the number of schemes that were named to choose from; 0 if none were.
+        unnamed: the number of Spinewise's schemes that were not named.
     """
 
     format: str
@@ -317,6 +354,10 @@ class Advice:
     interrupted: bool = False
     no_choice: tuple[str, ...] = ()
     idle: tuple[str, ...] = ()
+    extremes: tuple[Extreme, ...] = ()
+    setups: tuple[Setup, ...] = ()
+    named: int = 0
+    unnamed: int = 0
 
     def entrant(self, label: str) -> Entrant:
         """The scheme of this label.

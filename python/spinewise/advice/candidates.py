@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spinewise import core
+from spinewise.advice.setups import pauses
 from spinewise.errors import SpecError, nearest
 from spinewise.own.contract import OwnClass, facts_of, name_of
 from spinewise.plain import shown
@@ -94,11 +95,15 @@ class Field:
         candidates: schemes that fit, oracles included; the one that runs today first.
         not_tried: the others, with the reason.
         today: the label of the scheme that runs today.
+        named: schemes that somebody has named to choose from; 0 where nobody has.
+        unnamed: schemes that Spinewise has and that nobody has named, where somebody has named any.
     """
 
     candidates: tuple[Candidate, ...]
     not_tried: tuple[NotTried, ...]
     today: str
+    named: int = 0
+    unnamed: int = 0
 
 
 Sheet = Mapping[str, object]
@@ -199,6 +204,8 @@ def find(
         because = UNSAID if unsaid else unfit(spec, variant) if schemes is None else unserved(spec, variant)
         if because is None and not candidate.oracle and candidate.level not in (LEVELS[0], *may):
             because = f"it changes {candidate.level}, and --may allows {', '.join(may)}"
+        if because is None and "configuration" not in may and changes_pfc(spec, variant, today):
+            because = f"it changes PFC, which switches are configured with, and --may allows {', '.join(may)}"
         if because is None:
             found.append(candidate)
         else:
@@ -209,7 +216,11 @@ def find(
         asked = "those that fit" if schemes is None else as_text(schemes)
         key, value = ("--may", ",".join(may)) if len(may) < len(MAY) else ("--schemes", asked)
         raise SpecError(key, value, f"at least one scheme to choose besides {today.label}, which runs today", reasons)
-    return Field(tuple(found), tuple(others), today.label)
+    if schemes is None:
+        return Field(tuple(found), tuple(others), today.label)
+    names = {one.name for one in listed}
+    unnamed = len(sheets().keys() - names - {today.name})
+    return Field(tuple(found), tuple(others), today.label, len(names), unnamed)
 
 
 def as_text(schemes: str | Iterable[str | OwnClass]) -> str:
@@ -260,6 +271,15 @@ def set_level(spec: Spec, variant: Variant, today: Variant) -> str:
         return "switches"
     hosts = any(now["transport"].get(key) != then["transport"].get(key) for key in TRANSPORT)
     return "hosts" if hosts else "configuration"
+
+
+def changes_pfc(spec: Spec, variant: Variant, today: Variant) -> bool:
+    """Whether switches pause under a variant and not under what runs today, or the other way round.
+
+    Switches that trim are other switches, whose settings are not those of today.
+    """
+    now, then = resolve(today.apply(spec)), resolve(variant.apply(spec))
+    return not trims(then) and pauses(now) != pauses(then)
 
 
 def unfit(spec: Spec, variant: Variant) -> str | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from spinewise.advice.answer import LevelAnswer, Outlier, Share, Stands, Status
 from spinewise.advice.candidates import LEVELS, Candidate
-from spinewise.advice.conduct import STRESS_SCHEMES, Course
+from spinewise.advice.conduct import FEWEST_TO_TEST, STRESS_SCHEMES, Course
 from spinewise.advice.forecast import PILOT
 from spinewise.advice.gear import steps
 from spinewise.advice.race import Race
@@ -112,10 +112,6 @@ def rank(course: Course, label: str, near: Sequence[str], worst: Mapping[str, fl
     return (candidate.tier, float(not bought), breaks, float(candidate.tuned is not None), near.index(label))
 
 
-FEWEST_TO_TEST = 3
-"""The least number of schemes tried under other conditions, if that many take part."""
-
-
 def to_test(course: Course, choice: Choice) -> list[str]:
     """The schemes to try under other conditions: the answer, its possible replacements, each level's best, and today's.
 
@@ -126,7 +122,9 @@ def to_test(course: Course, choice: Choice) -> list[str]:
     found = [label for label in dict.fromkeys(order) if label in course.race.tiers][:STRESS_SCHEMES]
     dropped = [one.arm for one in reversed(course.race.drops) if one.arm in course.race.tiers and one.arm not in found]
     dropped.sort(key=lambda label: course.candidates[label].tuned is not None)
-    return found + dropped[: max(FEWEST_TO_TEST - len(found), 0)]
+    found += dropped[: max(FEWEST_TO_TEST - len(found), 0)]
+    # What had the same outcome in the spec as given may part from it in a case.
+    return (found + [label for label, other in course.same.items() if other in found])[:STRESS_SCHEMES]
 
 
 def share(course: Course, label: str, than: str, aim: int = 0) -> Share:

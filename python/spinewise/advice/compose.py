@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from spinewise import core
 from spinewise.advice import choice as choosing
@@ -16,17 +17,21 @@ from spinewise.advice.answer import (
     Effort,
     Ended,
     Entrant,
+    Extreme,
     Sample,
+    Status,
     Untried,
 )
 from spinewise.advice.candidates import Candidate
 from spinewise.advice.choice import Choice
 from spinewise.advice.conduct import STRESS_SEEDS, Course
 from spinewise.advice.effects import Effect, effects
+from spinewise.advice.extremes import extreme
 from spinewise.advice.forecast import PILOT, forecast
 from spinewise.advice.gear import steps
 from spinewise.advice.overload import overload
 from spinewise.advice.race import METHOD
+from spinewise.advice.setups import grouped, setup
 from spinewise.advice.simulated import simulated, transport
 from spinewise.advice.stress import Case, Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial
@@ -68,7 +73,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         ended=ended(course, choice),
         guess=choice.tied[0],
         guess_than=tuple(choosing.share(course, choice.tied[0], choice.advised, aim) for aim in range(race.aims)),
-        levels=choice.levels,
+        levels=tuple(replace(one, harms=harms(course, one.look_at or one.advised)) for one in choice.levels),
         entrants=tuple(entrants(course, choice)),
         why=tuple(better),
         price=tuple(price),
@@ -76,6 +81,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         shared=shared(course, choice),
         effects=tuple(for_whom(course, choice.advised)),
         outlier=choosing.outlier(course, choice.advised, choice.tied if len(choice.tied) > 1 else [course.who.today]),
+        extremes=tuple(extremes(course, (choice.advised, course.who.today, choice.look_at, choice.tied[0]))),
         cases=answers,
         wrong=tuple(wrong_when(course, choice.advised, answers)),
         gear=steps(advised.variant.name, family_of(advised.variant.apply(course.spec))),
@@ -93,6 +99,9 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         interrupted=course.interrupted,
         no_choice=tuple(one.line() for one, _ in of_spec if one.code in NO_CHOICE),
         idle=tuple(one.line() for one, _ in of_spec if one.code == IDLE_FABRIC),
+        setups=grouped([setup(label, resolve(one.variant.apply(course.spec))) for label, one in ran(course).items()]),
+        named=course.who.named,
+        unnamed=course.who.unnamed,
     )
 
 
@@ -101,6 +110,11 @@ def simulated_besides(course: Course, advised: Candidate) -> list[str]:
     spec = resolve(advised.variant.apply(course.spec))
     alike = all(spec[table] == course.resolved[table] for table in ("transport", "switch"))
     return [] if alike else [f"under {advised.label}: {transport(spec)}, switches of model {spec['switch']['model']}"]
+
+
+def ran(course: Course) -> dict[str, Candidate]:
+    """The schemes of which a run ended, what runs today first."""
+    return {label: one for label, one in course.candidates.items() if not course.is_lost(label)}
 
 
 def ended(course: Course, choice: Choice) -> Ended:
@@ -119,13 +133,21 @@ def aim_answer(course: Course, place: int) -> AimAnswer:
     aim, plan = course.aims[place], course.plans[place]
     behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
     settled = course.no_choice or all(course.race.settled(pool, place) for pool in course.pools().values())
-    more = forecast(course.race, place, course.costs(), math.inf, (plan.band,))
+    runs, seconds = (0, 0.0) if settled else more(course, place)
     return AimAnswer(
         text=aim.text, statistic=aim.statistic, quantity=aim.quantity, entry=aim.entry, size_class=aim.size_class,
         unit=aim.unit, more_is_better=aim.more_is_better, behind=behind, thin=aim.thin(behind), band=plan.band,
         planned_seeds=plan.seeds, planned_runs=plan.runs, planned_s=plan.seconds, reachable=plan.settles,
-        settled=settled, more_runs=0 if settled else more.runs, more_s=0.0 if settled else more.seconds,
+        settled=settled, more_runs=runs, more_s=seconds,
     )  # fmt: skip
+
+
+def more(course: Course, place: int) -> tuple[int, float]:
+    """Runs and seconds that it takes to settle an aim that is not: a further seed of what is left at least."""
+    costs = course.costs()
+    found = forecast(course.race, place, costs, math.inf, (course.plans[place].band,))
+    alive = course.race.alive
+    return max(found.runs, len(alive)), max(found.seconds, sum(costs[label] for label in alive))
 
 
 def entrants(course: Course, choice: Choice) -> list[Entrant]:
@@ -148,7 +170,7 @@ def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[
     drop = next((one for one in race.drops if one.arm == label), None)
     mine = runs[label]
     before = [one for one in runs if one != label and course.candidates[one].tier < candidate.tier]
-    like = next((one for one in before if choosing.same_runs(mine, runs[one])), None)
+    like = course.same.get(label) or next((one for one in before if choosing.same_runs(mine, runs[one])), None)
     cells = course.trials.cells(PLAIN, label, list(mine)[:WHY_SEEDS])
     return Entrant(
         label=label,
@@ -159,13 +181,20 @@ def entrant(course: Course, choice: Choice, candidate: Candidate, runs: Mapping[
         level=candidate.level,
         told=candidate.told,
         extra_bytes=why.extra_bytes(cells),
-        status="deadlocked" if label in course.locked else choosing.status(candidate, choice, race),
-        than_best=() if candidate.oracle or label in course.locked else choosing.than_best(course, label, choice.tied),
+        status=status(course, choice, candidate),
+        than_best=() if candidate.oracle or label not in race.tiers else choosing.than_best(course, label, choice.tied),
         dropped_by=drop.by if drop else None,
         dropped_at=drop.seeds if drop else None,
         like=like,
         samples=tuple(sample(seed, trial) for seed, trial in mine.items()),
     )
+
+
+def status(course: Course, choice: Choice, candidate: Candidate) -> Status:
+    """How a scheme ended."""
+    if candidate.label in course.locked:
+        return "deadlocked"
+    return "same" if candidate.label in course.same else choosing.status(candidate, choice, course.race)
 
 
 def sample(seed: int, trial: Trial) -> Sample:
@@ -214,6 +243,21 @@ def for_whom(course: Course, advised: str) -> list[Effect]:
     return effects(course.aims, *sides)
 
 
+def extremes(course: Course, labels: Sequence[str | None]) -> list[Extreme]:
+    """The seeds on which these schemes were far worse than usual, by aim."""
+    found = []
+    for label in dict.fromkeys(one for one in labels if one is not None and not course.is_out(one)):
+        runs = of_scheme(course, label)
+        cells = course.trials.cells(PLAIN, label, list(runs))
+        found += [extreme(aim, place, label, runs, cells) for place, aim in enumerate(course.aims)]
+    return [one for one in found if one is not None]
+
+
+def harms(course: Course, label: str) -> tuple[Effect, ...]:
+    """What surely gets worse for others under a scheme than under what runs today."""
+    return tuple(one for one in for_whom(course, label) if one.low > 0.0)
+
+
 def shared(course: Course, choice: Choice) -> str | None:
     """The limit that no scheme can remove, where many tie."""
     others = [label for label in choice.tied if label != choice.advised]
@@ -249,7 +293,8 @@ def case_answer(course: Course, case: Case, found: Sequence[Regret]) -> CaseAnsw
         late = "it was interrupted" if course.interrupted else "no time was left"
         late = "no scheme has a choice here" if course.no_choice else late
         because = failed or ("fewer than two schemes to compare" if course.tried.get(case.name) else late)
-    return CaseAnswer(case.name, case.words, because is None, because, tuple(found), locked)
+    left = dict(course.unfit.get(case.name, {}))
+    return CaseAnswer(case.name, case.words, because is None, because, tuple(found), locked, left)
 
 
 def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> list[str]:

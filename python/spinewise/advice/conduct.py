@@ -36,6 +36,10 @@ STRESS_DOUBT = 2.0
 PILOT_OVERRUN = 1.2
 """The pilot may take this many times the budget once its first seed has fitted, so that measurements are not wasted."""
 STRESS_SEEDS = 4
+FEWEST_TO_TEST = 3
+"""At least this many schemes are tried under other conditions, if that many take part."""
+FIRST_STRESS_SEEDS = 2
+"""Seeds that every case has before any has more."""
 STRESS_SCHEMES = 6
 MOST_SEEDS = 2000
 RUNS_A_LOOK = 3
@@ -63,12 +67,14 @@ class Course:
         candidates: all candidates by label, including those made by tuning.
         lost: schemes whose runs failed.
         locked: schemes with a run that ended in a deadlock: they cannot be deployed.
+        same: schemes that had the same outcome as another, and that one: they are run no further.
         plans: the pilot's forecast for each aim.
         made: seeds that all in the race have run.
         tuned: whether parameters have been tried.
         no_choice: whether the pilot has shown that no scheme has a choice of paths, so that a race is pointless.
         spared: schemes that were not run because of that.
         tried: seeds that all schemes tried in a case have, by case.
+        unfit: why schemes are not tried in a case, by case and scheme.
         interrupted: whether the course was interrupted.
         spent: seconds that each part took: pilot, race, tests.
     """
@@ -87,12 +93,14 @@ class Course:
     candidates: dict[str, Candidate] = field(default_factory=dict)
     lost: list[NotTried] = field(default_factory=list)
     locked: set[str] = field(default_factory=set)
+    same: dict[str, str] = field(default_factory=dict)
     plans: tuple[Forecast, ...] = ()
     made: int = 0
     tuned: bool = False
     no_choice: bool = False
     spared: list[NotTried] = field(default_factory=list)
     tried: dict[str, list[int]] = field(default_factory=dict)
+    unfit: dict[str, dict[str, str]] = field(default_factory=dict)
     interrupted: bool = False
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("pilot", "race", "tests"), 0.0))
     race: Race = field(init=False)
@@ -159,6 +167,43 @@ class Course:
         self.tell()
         self.made = PILOT
         self.no_choice = self.trials.none_chooses(list(self.candidates))
+        if not self.no_choice:
+            self.set_aside()
+
+    def set_aside(self) -> None:
+        """Take what had the same outcome as another, as cheap, on all seeds out of the race: two runs tell no more."""
+        order = sorted(self.race.tiers, key=lambda label: self.race.tiers[label])
+        for place, label in enumerate(order):
+            first = (one for one in order[:place] if one not in self.same and self.alike(label, one))
+            if (other := next(first, None)) is not None:
+                self.same[label] = other
+                self.race.take_out(label)
+
+    def alike(self, label: str, other: str) -> bool:
+        """Whether two schemes had the same outcome, to the last packet, on all seeds that both have."""
+        found = self.trials.found
+        seeds = self.trials.seeds(PLAIN, [label, other])
+        return bool(seeds) and all(
+            found[PLAIN, label, seed].outcome == found[PLAIN, other, seed].outcome for seed in seeds
+        )
+
+    def part_again(self, end: float) -> bool:
+        """Look at what was set aside on the worst seeds of its like: a loss may part them. Whether any is in again.
+
+        Those that differ there make up their seeds.
+        """
+        for label, other in self.same.items():
+            theirs = self.race.values[other]
+            worst = {max(theirs, key=lambda seed: theirs[seed][aim]) for aim in range(len(self.aims))}
+            self.trials.run(PLAIN, [self.candidates[label].variant], sorted(worst), end)
+        back = [label for label, other in self.same.items() if not self.alike(label, other)]
+        for label in back:
+            del self.same[label]
+        self.enter([self.candidates[label] for label in back])
+        self.trials.run(PLAIN, [self.candidates[label].variant for label in back], self.seeds(0, self.made), end)
+        self.enter([])
+        self.tell()
+        return bool(back)
 
     def spare_others(self) -> None:
         """Restrict runs to what runs today, if its runs on all seeds of the pilot show that no scheme has a choice."""
@@ -227,6 +272,10 @@ class Course:
         for label in seeds.keys() - self.locked:
             self.locked.add(label)
             self.race.take_out(label)
+        for label in [one for one, other in self.same.items() if self.is_out(one) or self.is_out(other)]:
+            del self.same[label]
+            if not self.is_out(label):
+                self.race.enter(label, self.candidates[label].tier)
         if self.race.tiers:
             return
         if not seeds:
@@ -314,8 +363,11 @@ class Course:
             if not self.tuned and self.made >= TUNE_AT:
                 self.tuned = True
                 self.tune(self.made, end)
+                self.part_again(end)
                 continue
             if (self.tuned and self.settled()) or self.made >= MOST_SEEDS:
+                if self.part_again(end):
+                    continue
                 break
             block = max(1, math.ceil(RUNS_A_LOOK * self.jobs / max(len(self.race.alive), 1)))
             last = self.made + block if self.tuned else min(self.made + block, TUNE_AT)
@@ -335,8 +387,9 @@ class Course:
     def pools(self) -> dict[str, list[str]]:
         """The schemes available at each level: all that change no more than it."""
         found: dict[str, list[str]] = {}
+        there = {self.candidates[label].tier for label in (*self.race.tiers, *self.same)}
         for tier, level in enumerate(LEVELS):
-            if any(self.race.tiers[label] == tier for label in self.race.tiers):
+            if tier in there:
                 found[level] = [label for label, its in self.race.tiers.items() if its <= tier]
         return found
 
@@ -367,19 +420,14 @@ class Course:
         kept = [
             one
             for one in joining
-            if (whole or len(self.trials.seeds(PLAIN, [one.label])) == made) and not self.same_as_parent(one, made)
+            if (whole or len(self.trials.seeds(PLAIN, [one.label])) == made)
+            and not self.alike(one.label, str(one.tuned))
         ]
         for one in joining:
             if one not in kept:
                 del self.candidates[one.label]
         self.enter(kept)
         self.tell()
-
-    def same_as_parent(self, tuned: Candidate, made: int) -> bool:
-        """Whether a parameter changes nothing here: all runs are identical to the last packet."""
-        found = self.trials.found
-        pairs = (((PLAIN, tuned.label, seed), (PLAIN, str(tuned.tuned), seed)) for seed in self.seeds(0, made))
-        return all(found[mine].outcome == found[parent].outcome for mine, parent in pairs if mine in found)
 
     def interrupt(self) -> None:
         """Use the existing runs: schemes that were about to join count as never tried."""
@@ -388,22 +436,46 @@ class Course:
         self.tell()
         self.race.look()
         never = [label for label, one in self.candidates.items()
-                 if not one.oracle and label not in self.race.tiers and not self.is_out(label)]  # fmt: skip
+                 if not one.oracle and not self.is_out(label)
+                 and label not in self.race.tiers and label not in self.same]  # fmt: skip
         for label in never:
             del self.candidates[label]
 
     def try_cases(self, cases: Sequence[Case], labels: Sequence[str]) -> None:
-        """Run some schemes in every case that applies, and record the seeds that all of them have."""
-        self.tried = {}
-        seeds = self.seeds(0, STRESS_SEEDS)
+        """Run some schemes in every case that applies, and record the seeds that all of them have.
+
+        Every case gets a few seeds of the first schemes before any gets more, so that a short time covers all cases.
+        """
+        self.tried, self.unfit = {}, {}
+        able: dict[str, list[Variant]] = {}
         for case in cases:
-            if case.spec is None:
-                continue
-            self.trials.cases[case.name] = case.spec
-            given = [self.candidates[label].variant for label in labels]
-            changed = [(one, case.variant(one)) for one in given]
-            # A scheme that a case leaves unchanged shows nothing there.
-            variants = [made for one, made in changed if case.own is None or made != one]
-            variants = [one for one in variants if unfit(case.spec, one) is None]
-            self.trials.run(case.name, variants, seeds, self.deadline())
-            self.tried[case.name] = self.trials.seeds(case.name, [one.label for one in variants])
+            if case.spec is not None:
+                self.trials.cases[case.name] = case.spec
+                able[case.name] = self.able_in(case, labels)
+        rounds = [(FEWEST_TO_TEST, FIRST_STRESS_SEEDS), (len(labels), FIRST_STRESS_SEEDS), (len(labels), STRESS_SEEDS)]
+        for most, last in rounds:
+            for name, variants in able.items():
+                self.trials.run(name, variants[:most], self.seeds(0, last), self.deadline())
+                self.tried[name] = self.seeds_in(name, variants)
+
+    def seeds_in(self, case: str, variants: Sequence[Variant]) -> list[int]:
+        """The seeds of a case that all schemes have, or else those that the first ones have."""
+        labels = [one.label for one in variants]
+        return self.trials.seeds(case, labels) or self.trials.seeds(case, labels[:FEWEST_TO_TEST])
+
+    def able_in(self, case: Case, labels: Sequence[str]) -> list[Variant]:
+        """The schemes that a case is tried with; `unfit` gets the reasons against the others."""
+        assert case.spec is not None
+        self.unfit[case.name] = left = {}
+        found = []
+        for label in labels:
+            given = self.candidates[label].variant
+            made = case.variant(given)
+            because = unfit(case.spec, made)
+            if case.own is not None and made == given:
+                because = "the case leaves it as it is"
+            if because is None:
+                found.append(made)
+            else:
+                left[label] = because
+        return found

@@ -63,8 +63,8 @@ def markdown(advice: Advice) -> str:
     lines = [f"# {show.title(advice)}", ""]
     for head, found in show.sections(advice):
         lines += [f"**{head}.** {found[0]}", *(f"- {one}" for one in found[1:]), ""]
-    lines += ["## The best at each level", "", line(["level", "run", "tied with"]), line(["---"] * 3)]
-    lines += [line(list(one)) for one in show.level_rows(advice)]
+    heads, *rows = (list(one) for one in show.level_rows(advice))
+    lines += ["## The best at each level", "", line(heads), line(["---"] * len(heads)), *map(line, rows)]
     tried = [case for case in advice.cases if case.tried]
     if tried:
         names = show.in_cases(advice)

@@ -42,7 +42,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Rival:
-    """A scheme compared with the best of those as cheap to deploy.
+    """A scheme compared with the best of those at a level: as cheap to deploy, or dearer.
 
     Attributes:
         arm: the scheme.
@@ -50,6 +50,7 @@ class Rival:
         spread: standard deviation of the log ratio.
         cost: seconds that a run takes, with all processors busy.
         new: whether it has no runs yet.
+        stays: whether that one is dearer, so that the scheme is in the race to its end, however far it is behind.
     """
 
     arm: str
@@ -57,6 +58,7 @@ class Rival:
     spread: float
     cost: float
     new: bool = False
+    stays: bool = False
 
 
 def forecast(race: Race, aim: int, costs: Mapping[str, float], seconds: float, bands: Sequence[float]) -> Forecast:
@@ -97,7 +99,7 @@ def cautious(
         replace(one, spread=wider * one.spread, behind=max(one.behind - one.spread / math.sqrt(there), 0.0))
         for one in rivals(race, aim, costs)
     ]
-    common = float(np.median([one.spread for one in found if one.spread > 0.0] or [0.0]))
+    common = float(np.median([one.spread for one in found if one.spread > 0.0 and not one.stays] or [0.0]))
     tuned = [
         Rival(f"{arm}, variant {number}", 0.0, common, costs[arm], new=True)
         for arm, many in joining.items()
@@ -122,25 +124,35 @@ def reached(race: Race, found: Sequence[Rival], seconds: float, bands: Sequence[
 
 
 def rivals(race: Race, aim: int, costs: Mapping[str, float]) -> list[Rival]:
-    """All schemes still in, each against the best of those as cheap; spreads are shrunk towards the median of all."""
+    """All schemes still in, each against the best of every level that it belongs to, its own first.
+
+    Spreads are shrunk towards the median of all.
+    """
     arms = race.alive
     seeds = race.seeds(arms)
     logs = {arm: np.log(race.column(arm, aim, seeds)) for arm in arms}
+    levels = sorted({race.tiers[arm] for arm in arms})
     best = {
-        arm: min((by for by in arms if race.tiers[by] <= race.tiers[arm]), key=lambda by: float(logs[by].mean()))
-        for arm in arms
+        level: min((by for by in arms if race.tiers[by] <= level), key=lambda by: float(logs[by].mean()))
+        for level in levels
     }
-    apart = {arm: logs[arm] - logs[best[arm]] for arm in arms}
-    own = {arm: float(apart[arm].std(ddof=1)) for arm in arms}
-    common = float(np.median([own[arm] for arm in arms if best[arm] != arm] or [0.0]))
+    own = [arm for arm in arms if best[race.tiers[arm]] != arm]
+    common = float(np.median([(logs[arm] - logs[best[race.tiers[arm]]]).std(ddof=1) for arm in own] or [0.0]))
     degrees = len(seeds) - 1
 
-    def spread(arm: str) -> float:
-        if best[arm] == arm:
-            return 0.0
-        return math.sqrt((degrees * own[arm] ** 2 + PRIOR_WEIGHT * common**2) / (degrees + PRIOR_WEIGHT))
+    def rival(arm: str, by: str) -> Rival:
+        apart, stays = logs[arm] - logs[by], race.tiers[by] > race.tiers[arm]
+        if arm == by:
+            return Rival(arm, 0.0, 0.0, costs[arm])
+        squares = degrees * float(apart.std(ddof=1)) ** 2 + PRIOR_WEIGHT * common**2
+        spread = math.sqrt(squares / (degrees + PRIOR_WEIGHT))
+        return Rival(arm, float(apart.mean()), spread, costs[arm], stays=stays)
 
-    return [Rival(arm, float(apart[arm].mean()), spread(arm), costs[arm]) for arm in arms]
+    return [
+        rival(arm, by)
+        for arm in arms
+        for by in dict.fromkeys(best[level] for level in levels if level >= race.tiers[arm])
+    ]
 
 
 def needed(found: Sequence[Rival], band: float, there: int, alpha: float) -> Forecast:
@@ -150,14 +162,16 @@ def needed(found: Sequence[Rival], band: float, there: int, alpha: float) -> For
     of the others is resolved. The estimated lag of a scheme is reduced by its standard error: on so few seeds some
     are far behind by chance.
     """
-    last = {
-        one.arm: seeds_for(one.spread, max(one.behind - one.spread / math.sqrt(there), math.log1p(band)), alpha)
-        for one in found
-    }
-    most = max([there, *last.values()])
-    more = {one.arm: max((last[one.arm] or most) - (0 if one.new else there), 0) for one in found}
-    seconds = sum(more[one.arm] * one.cost for one in found)
-    return Forecast(band, most, sum(more.values()), seconds, settles=True)
+    last = [
+        seeds_for(one.spread, max(one.behind - one.spread / math.sqrt(there), math.log1p(band)), alpha) for one in found
+    ]
+    most = max([there, *last])
+    more = [
+        (max((seeds or most) - (0 if one.new else there), 0), one.cost)
+        for one, seeds in zip(found, last, strict=True)
+        if not one.stays
+    ]
+    return Forecast(band, most, sum(runs for runs, _ in more), sum(runs * cost for runs, cost in more), settles=True)
 
 
 def seeds_for(sd: float, half: float, alpha: float) -> int:

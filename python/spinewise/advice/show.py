@@ -9,13 +9,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer
+from spinewise.advice import setups
+from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, Extreme, LevelAnswer
 from spinewise.advice.candidates import LEVELS, is_outside
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
 from spinewise.advice.stress import Regret
-from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, tell, value
+from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, is_surely_worse, tell, tell_mean, value
 from spinewise.advice.trades import bands, by_first, losses, trade_offs, verdict
 from spinewise.measures import units
 from spinewise.show import terminal
@@ -44,18 +45,23 @@ def screen(advice: Advice) -> RenderableType:
 
 def level_table(advice: Advice) -> terminal.Grid:
     """The best at each level."""
-    table = terminal.new_table("The best if you change no more than", ["level", "run", "tied with"], [])
-    for row in level_rows(advice):
+    heads, *rows = level_rows(advice)
+    table = terminal.new_table("The best if you change no more than", heads, [])
+    for row in rows:
         table.line(*row)
     return table
 
 
-def level_rows(advice: Advice) -> list[tuple[str, str, str]]:
-    """The rows of all levels; what runs today also has one if it ended in a deadlock."""
-    rows = [level_row(found) for found in advice.levels]
+def level_rows(advice: Advice) -> list[tuple[str, ...]]:
+    """The heads and the rows of all levels; what runs today also has one if it ended in a deadlock.
+
+    What surely gets worse has a column if anything does.
+    """
+    rows = [(*level_row(found), "; ".join(level_harm(advice, found)) or "nothing") for found in advice.levels]
     if deadlocked(advice, advice.today):
-        rows.insert(0, (LEVELS[0], f"{advice.today}: {deadlock(advice, advice.today)}", ""))
-    return rows
+        rows.insert(0, (LEVELS[0], f"{advice.today}: {deadlock(advice, advice.today)}", "", ""))
+    columns = 4 if any(level_harm(advice, found) for found in advice.levels) else 3
+    return [row[:columns] for row in [("level", "run", "tied with", "surely worse than today at"), *rows]]
 
 
 def deadlocked(advice: Advice, label: str) -> bool:
@@ -78,6 +84,14 @@ def level_row(found: LevelAnswer) -> tuple[str, str, str]:
     return f"{found.level}", gain, few(rest, 4) if rest else "nothing"
 
 
+def level_harm(advice: Advice, found: LevelAnswer) -> list[str]:
+    """What surely gets worse at a level: the further aims, and other flows and rounds."""
+    shares = found.look_at_than_today or found.than_today
+    aims = list(zip(advice.aims, shares, strict=bool(shares)))[1:]
+    told = [f"{aim.text} {against(share)}" for aim, share in aims if is_surely_worse(aim, share)]
+    return told + [f"{one.text} {percent(one.mean)} {interval(one.low, one.high)}" for one in found.harms]
+
+
 def title(advice: Advice) -> str:
     """The title: the name of the spec, and the aims."""
     aims = "; ".join(f"{'more' if one.more_is_better else 'less'} {one.text}" for one in advice.aims)
@@ -90,18 +104,20 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     if advice.no_choice or advice.idle:
         yield "Warning", [line.removeprefix("warning: ") for line in (*advice.no_choice, *advice.idle)]
     yield "Run", run(advice)
-    yield "By how much", [*gains(advice), *bound(advice)]
+    yield "By how much", [*gains(advice), *bound(advice), MEANS]
     if advice.effects:
         yield "For others", [other(one) for one in advice.effects]
     yield "How sure", surely(advice)
     if advice.why or advice.shared or advice.price:
         yield "Why", reasons(advice)
     yield "Wrong if", wrong(advice)
-    yield "It needs", needs(found)
+    yield "It needs", needs(advice, found)
+    if advice.setups:
+        yield "They differ", differ(advice)
     yield "Turn it on", turn_on(advice)
     if len(advice.aims) > 1:
         yield "Trade-offs", trade_offs(advice)
-    if advice.not_tried:
+    if advice.not_tried or advice.unnamed:
         yield "Not tried", untried(advice)
     if advice.notes:
         yield "Note", list(advice.notes)
@@ -155,12 +171,15 @@ def guessed(advice: Advice) -> list[str]:
     return [f"a guess: it is not surely better than {advice.today}, which costs nothing to keep"]
 
 
+MEANS = "values are geometric means over the seeds of each scheme"
+
+
 def gains(advice: Advice) -> list[str]:
     """The gains over what runs today, aim by aim."""
     last = advice.levels[-1]
     if not last.than_today:
         mine = "; ".join(
-            f"{aim.text} {tell(aim, value(advice.entrant(advice.advised), place))}"
+            f"{aim.text} {tell_mean(aim, advice.entrant(advice.advised), place)}"
             for place, aim in enumerate(advice.aims)
         )
         band = units.percent(advice.aims[0].band)
@@ -169,7 +188,7 @@ def gains(advice: Advice) -> list[str]:
         return [f"{advice.advised} runs today ({mine}), and nothing tried is surely better by more than {band}"]
     made = []
     for place, (aim, share) in enumerate(zip(advice.aims, last.than_today, strict=True)):
-        mine, other = (tell(aim, value(advice.entrant(label), place)) for label in (advice.advised, share.than))
+        mine, other = (tell_mean(aim, advice.entrant(label), place) for label in (advice.advised, share.than))
         made.append(
             f"{aim.text}: {mine}, under {share.than}, which runs today, {other}:"
             f" {against(share)}, median {percent(share.median)}{verdict(aim, share)}"
@@ -252,7 +271,19 @@ def surely(advice: Advice) -> list[str]:
     sure = f"each interval holds at every look with {each} confidence; at most {error} of races drop the best scheme"
     lines = [f"{how}, {seen}; {sure}"]
     chosen = [by_first(advice, line) for line in chosen_from(advice)]
-    return [*lines, *unsettled, *chosen, *undecided(advice), *seeds(advice)]
+    return [*lines, *unsettled, *chosen, *same(advice), *undecided(advice), *seeds(advice)]
+
+
+def same(advice: Advice) -> list[str]:
+    """Schemes that had the same outcome as another, and were not run on."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for one in advice.entrants:
+        if one.status == "same":
+            found.setdefault((str(one.like), len(one.samples)), []).append(one.label)
+    return [
+        f"{few(labels)}: same outcome as {like} here, to the last packet ({units.counted(many, 'seed')}), so not run on"
+        for (like, many), labels in found.items()
+    ]
 
 
 def chosen_from(advice: Advice) -> list[str]:
@@ -285,28 +316,53 @@ def chosen_from(advice: Advice) -> list[str]:
 
 def undecided(advice: Advice) -> list[str]:
     """The best guess, and the effort to learn more."""
-    aim, lines = advice.aims[0], []
+    lines = []
     if advice.guess not in (advice.advised, look(advice)) and not ahead(advice):
         lines.append(
             f"best guess, regardless of cost: {advice.guess}, against {advice.advised} {against(advice.guess_than[0])}"
         )
-    if advice.ended != "settled" and aim.more_runs:
-        more, band = units.clock(math.ceil(aim.more_s)), units.percent(aim.band)
-        runs = f"{units.counted(aim.more_runs, 'more run')} ({more})"
-        settle = f"settle all of it to within {band}: a longer --budget allows them"
-        lines.append(f"if these seeds are typical, about {runs} {settle}")
-    return lines
+    return lines if advice.ended == "settled" else [*lines, *left_to_know(advice.aims)]
+
+
+def left_to_know(aims: Sequence[AimAnswer]) -> list[str]:
+    """What it would take to settle all aims, by the one that takes most, and which of them this budget never could."""
+    left = [aim for aim in aims if aim.more_runs]
+    if not left:
+        return []
+    most = max(left, key=lambda aim: aim.more_s)
+    runs = f"{units.counted(most.more_runs, 'more run')} ({units.clock(math.ceil(most.more_s))})"
+    asking = f", most of them for {most.text}" if len(left) > 1 else f", for {most.text}" if len(aims) > 1 else ""
+    settle = f"settle all of it to within {bands(aims)}{asking}: a longer --budget allows them"
+    never = ", ".join(f"{units.percent(aim.band)} of {aim.text}" for aim in left if not aim.reachable)
+    cannot = [f"the pilot said that this budget cannot tell differences of {never}"] if never else []
+    return [f"if these seeds are typical, about {runs} {settle}", *cannot]
 
 
 def seeds(advice: Advice) -> list[str]:
-    """The number of seeds on which the answer was as good as usual, and the worst seed."""
+    """The number of seeds on which the answer was as good as usual, and the worst seeds."""
+    return [*as_usual(advice), *(far_off(advice, one) for one in advice.extremes)]
+
+
+def far_off(advice: Advice, one: Extreme) -> str:
+    """A seed that is far worse than usual."""
+    under = "" if one.scheme == advice.advised else f" under {one.scheme}"
+    number = units.duration(one.value, 3) if one.unit == "s" else f"{units.digits(one.value, 3)} {one.unit}".rstrip()
+    many, usual = one.timeouts or 0.0, one.usual_timeouts or 0.0
+    cause = ""
+    if many > usual:
+        cause = f"; {units.counted(int(many), 'timeout')}{f', usually {units.count(usual)}' if usual else ''}"
+    return f"{one.aim}{under}: {number} on seed {one.seed}, {units.digits(one.times, 2)} times the mean{cause}"
+
+
+def as_usual(advice: Advice) -> list[str]:
+    """The number of seeds on which the first aim was as good as usual against the others, and the worst seed."""
     found = advice.outlier
     if found is None:
         return []
     side = f"{units.percent(abs(found.share))} {'above' if found.share > 0.0 else 'below'} usual against the others"
     bad = f"; worst seed {found.seed}: {side}" if found.good < found.seeds else ""
     cause = f" ({found.cause})" if found.cause else ""
-    return [f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}"]
+    return [by_first(advice, f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}")]
 
 
 def reasons(advice: Advice) -> list[str]:
@@ -332,6 +388,7 @@ def wrong(advice: Advice) -> list[str]:
         )
     if alone(advice):
         return ["packets have more than one path: another fabric, or traffic that crosses it"]
+    lines += [f"unknown with {one.name}: {absent(one, mine)}" for one in advice.cases if is_absent(one, mine)]
     left: dict[str, list[str]] = {}
     for one in advice.cases:
         if not one.tried:
@@ -344,6 +401,17 @@ def regret(case: CaseAnswer, label: str) -> float:
     """How much worse a scheme was in a case than the best."""
     found: Regret | None = next((one for one in case.regrets if one.scheme == label), None)
     return math.nan if found is None else found.mean
+
+
+def is_absent(case: CaseAnswer, label: str) -> bool:
+    """Whether others were compared in a case, and a scheme was not."""
+    return bool(case.regrets) and label not in case.deadlocks and math.isnan(regret(case, label))
+
+
+def absent(case: CaseAnswer, label: str) -> str:
+    """Why a case says nothing of a scheme, and what was the best without it."""
+    because = f" ({case.left[label]})" if label in case.left else ""
+    return f"{label} did not run there{because}; of the others {case.regrets[0].scheme} is the best"
 
 
 def is_bounded(case: CaseAnswer, label: str, band: float) -> bool:
@@ -361,7 +429,7 @@ def regret_told(case: CaseAnswer, label: str) -> str:
         return f"DEADLOCK on {units.counted(case.deadlocks[label], 'seed')}"
     found = next((one for one in case.regrets if one.scheme == label), None)
     if found is None:
-        return "did not fit" if case.regrets else ""
+        return "did not run" if case.regrets else ""
     return "best" if found.mean == 0.0 else f"{percent(found.mean)} {interval(found.low, found.high)}"
 
 
@@ -371,12 +439,20 @@ def in_cases(advice: Advice) -> list[str]:
     return list(dict.fromkeys(tried))
 
 
-def needs(found: Entrant) -> list[str]:
+def differ(advice: Advice) -> list[str]:
+    """The differences between variants besides their scheme."""
+    return ["variants differ in more than their scheme", *setups.told(advice.setups)]
+
+
+def needs(advice: Advice, found: Entrant) -> list[str]:
     """What must be changed and configured, and the bytes added."""
     carried = ", ".join(f"{kind} {units.percent(share)}" for kind, share in found.extra_bytes.items()) or "nothing"
     told = "; ".join(found.told) or "nothing"
     hosts = any(key == "transport.kind" for key, _ in found.settings) and found.level == LEVELS[-1]
     changed = say_level(found.level) + (", and the transport of every host" if hosts else "")
+    switches = setups.changed_at_switches(advice.setups, found.label, advice.today)
+    if switches and found.level != LEVELS[-1]:
+        changed += f", and configuration of switches ({', '.join(switches)})"
     return [f"{changed}; must be configured with: {told}; share of all bytes it adds: {carried}"]
 
 
@@ -404,13 +480,26 @@ def untried(advice: Advice) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in advice.not_tried:
         reasons.setdefault(one.because.removeprefix(f"{one.scheme} "), []).append(one.scheme)
-    return [f"{few(names, 9)}: {because}" for because, names in reasons.items()]
+    return unnamed(advice) + [f"{few(names, 9)}: {because}" for because, names in reasons.items()]
+
+
+def unnamed(advice: Advice) -> list[str]:
+    """That only the schemes that somebody had named were considered, and how many others there are."""
+    if not advice.unnamed:
+        return []
+    named, others = units.counted(advice.named, "scheme"), units.counted(advice.unnamed, "other")
+    return [f"only the {named} named {were(advice.named)} considered; {others} {were(advice.unnamed)} not"]
+
+
+def were(count: int) -> str:
+    """The verb of so many."""
+    return "was" if count == 1 else "were"
 
 
 def effort(advice: Advice) -> str:
     """The cost of the answer."""
     spent = advice.effort
-    there = f" and {spent.stored:,} already stored" if spent.stored else ""
+    there = f" and {spent.stored:,} reused" if spent.stored else ""
     share = units.percent((spent.runs + spent.stored) / max(spent.grid, 1))
     took = f"{spent.runs:,} runs{there} in {units.clock(spent.seconds)} of {units.clock(spent.budget_s)}"
     if alone(advice):

@@ -285,16 +285,17 @@ def is_broken(resolved: Spec) -> bool:
 
 
 CHANGES: Final[tuple[tuple[str, str, Change | Own], ...]] = (
-    ("load +25%", "a quarter more load", lambda spec, resolved: loaded(spec, resolved, MORE_LOAD)),
-    ("load -25%", "a quarter less load", lambda spec, resolved: loaded(spec, resolved, LESS_LOAD)),
     ("link down", "{one} link of a leaf down", link_down),
     ("slow link", "{one} link of a leaf at a quarter of its rate", link_slow),
+    ("repaired", "all links up and at full rate", repaired),
+    ("load +25%", "a quarter more load", lambda spec, resolved: loaded(spec, resolved, MORE_LOAD)),
+    ("load -25%", "a quarter less load", lambda spec, resolved: loaded(spec, resolved, LESS_LOAD)),
+    ("incast", "an added incast of {senders} hosts", with_incast),
     ("half buffers", "half the buffers", Own(small_buffers)),
     ("other recovery", "the other loss recovery at hosts", Own(other_recovery)),
-    ("incast", "an added incast of {senders} hosts", with_incast),
-    ("repaired", "all links up and at full rate", repaired),
     ("another hash", "flows placed by another hash", Own(lambda _: {"scheme.hash_salt": SALT})),
 )
+"""What is tried, faults first: where time is short, the rest is tried less."""
 
 
 def regrets(costs: Mapping[str, Sequence[float]], *, more_is_better: bool = False) -> list[Regret]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence, Set
 
 from spinewise.advice.answer import AimAnswer, Entrant, Share
 from spinewise.advice.choice import interval, percent
+from spinewise.advice.extremes import how_bad
 from spinewise.measures import units
 
 FEW = 6
@@ -34,6 +35,14 @@ def tell(aim: AimAnswer, number: float) -> str:
     if aim.unit == "s":
         return units.duration(number, 3)
     return f"{units.digits(number, 3)}{' ' + aim.unit if aim.unit else ''}"
+
+
+def tell_mean(aim: AimAnswer, entrant: Entrant, place: int) -> str:
+    """The geometric mean of an aim over the seeds of a scheme, with its worst seed where that is far off."""
+    values = [one.values[place] for one in entrant.samples]
+    found = how_bad(values, aim.more_is_better)
+    worst = "" if found is None else f" (worst seed {tell(aim, values[found[0]])})"
+    return f"{tell(aim, value(entrant, place))}{worst}"
 
 
 def common(entrants: Sequence[Entrant]) -> set[int]:

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 
 from spinewise.advice.answer import Advice, AimAnswer, Share
-from spinewise.advice.told import ALIKE, FEW, against, few, is_surely_worse, tell, value
+from spinewise.advice.told import ALIKE, FEW, against, few, is_surely_worse, tell_mean, value
 from spinewise.measures import units
 
 
@@ -69,5 +69,5 @@ def trade_offs(advice: Advice) -> list[str]:
 def trade(advice: Advice, label: str) -> str:
     """A scheme of the Pareto front with its numbers."""
     found = advice.entrant(label)
-    numbers = ", ".join(f"{aim.text} {tell(aim, value(found, place))}" for place, aim in enumerate(advice.aims))
+    numbers = ", ".join(f"{aim.text} {tell_mean(aim, found, place)}" for place, aim in enumerate(advice.aims))
     return f"{label} ({found.level}): {numbers}"

@@ -6,10 +6,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
-from spinewise.advice import show
+from spinewise.advice import setups, show
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
-from spinewise.advice.told import against, tell, value
+from spinewise.advice.extremes import FAR_OFF
+from spinewise.advice.told import against, common, tell_mean, value
 from spinewise.advice.trades import losses
 from spinewise.measures import stats, units
 from spinewise.page import charts
@@ -32,13 +33,15 @@ from spinewise.page.model import (
     text,
 )
 
-APART = ("Warning", "Run", "Why", "Wrong if", "Turn it on", "Not tried", "Effort", "Note")
+APART = ("Warning", "Run", "Why", "Wrong if", "They differ", "Turn it on", "Not tried", "Effort", "Note")
 """Parts of the screen that have a place of their own."""
+ALL_TRIED = "No scheme that was considered was left out."
 STATUS: dict[str, tuple[str, Tone]] = {
     "advised": ("the answer", "head"),
     "tied": ("not told apart", ""),
     "behind": ("behind", "unsure"),
     "dropped": ("dropped", "unsure"),
+    "same": ("same outcome as {}", "unsure"),
     "bound": ("oracle", "unsure"),
     "deadlocked": ("DEADLOCK", "bad"),
 }
@@ -58,11 +61,12 @@ def part(advice: Advice, name: str) -> Part:
             Section("The answer", (*before, cards, *more, table(show.level_table(advice)))),
             Section("Why", (Words(tuple(told.get("Why", ("No recorded fact differs by more than chance.",))),
                                   listed=True),)),
-            Section("What was tried", (Charts(tuple(values(advice, looks)), VALUES), entrants(advice))),
+            Section("What was tried", (Charts(tuple(values(advice, looks)), VALUES), entrants(advice),
+                                       *differ(advice))),
             Section("When it would be wrong", (Words(tuple(told["Wrong if"]), listed=True), *regrets(advice))),
             Section("How to turn it on", (Words(tuple(told["Turn it on"]), listed=True),)),
             *fabric(advice),
-            Section("What was not tried", (Words(tuple(told.get("Not tried", ("Every scheme was.",))), listed=True),)),
+            Section("What was not tried", (Words(tuple(told.get("Not tried", (ALL_TRIED,))), listed=True),)),
             Section("How it was found", (Words((*told["Effort"], f"Method: {advice.method}."), listed=True),)),
         ),
     )  # fmt: skip
@@ -80,8 +84,9 @@ def fabric(advice: Advice) -> list[Section]:
 
 
 VALUES = (
-    "Geometric means over seeds, with 95 % Student-t intervals of each scheme separately. Schemes are told apart by"
-    " paired differences, which are more precise: see the table."
+    "Geometric means over the seeds of each scheme, whose number is in brackets, with 95 % Student-t intervals of each"
+    " scheme separately. Schemes that left early have fewer seeds, so bars compare roughly. The order is by differences"
+    " from the best on the seeds that both have, which tell schemes apart: see the table."
 )
 
 
@@ -129,14 +134,14 @@ def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
 
 
 def values(advice: Advice, looks: Looks) -> list[Chart]:
-    """A chart for each aim, with a bar for each scheme."""
+    """A chart for each aim, with a bar for each scheme, ordered by their paired differences from the best."""
     made = []
     for place, aim in enumerate(advice.aims):
         size, unit = 1.0, aim.unit
         if aim.unit == "s":
             unit, size = units.time_unit([value(one, place) for one in advice.entrants])
-        known = [one for one in advice.entrants if math.isfinite(value(one, place))]
-        known.sort(key=lambda one: (-1 if aim.more_is_better else 1) * value(one, place))
+        known = [one for one in advice.entrants if math.isfinite(value(one, place)) and one.status != "same"]
+        known.sort(key=lambda one: behind(advice, one, place))
         curves = tuple(
             Curve(
                 label=one.label,
@@ -152,9 +157,19 @@ def values(advice: Advice, looks: Looks) -> list[Chart]:
             for row, one in enumerate(known)
         )
         title = f"{aim.text} [{unit}]" if unit else aim.text
-        words = tuple(one.label for one in known)
+        words = tuple(f"{one.label} ({len(one.samples)})" for one in known)
         made.append(Chart(title, Axis(title), Axis("", "words", words), curves, bars=True))
     return made
+
+
+def behind(advice: Advice, one: Entrant, place: int) -> float:
+    """The mean log ratio of an aim to the best, on the seeds that both have; above zero is worse."""
+    best = advice.entrant(advice.tied[0])
+    both = common([one, best])
+    mine, theirs = (value(each, place, both) for each in (one, best))
+    if not (mine > 0.0 and theirs > 0.0):
+        return math.inf
+    return math.log(mine / theirs) * (-1.0 if advice.aims[place].more_is_better else 1.0)
 
 
 def half(one: Entrant, place: int) -> float:
@@ -162,6 +177,12 @@ def half(one: Entrant, place: int) -> float:
     logs = [math.log(sample.values[place]) for sample in one.samples if sample.values[place] > 0.0]
     found = stats.t_interval(logs)
     return math.exp(found.mean) * math.expm1(found.half) if math.isfinite(found.half) else math.nan
+
+
+MEANS = (
+    "Values are geometric means over the seeds of each scheme, with the worst seed where it is more than"
+    f" {units.digits(FAR_OFF, 1)} times as bad. Differences from the best are over the seeds that both have."
+)
 
 
 def entrants(advice: Advice) -> Table:
@@ -173,17 +194,37 @@ def entrants(advice: Advice) -> Table:
     rows = [entrant(one, advice) for one in advice.entrants]
     width = 2 * len(advice.aims)
     numeric = (False, False, False, True, *(True for _ in range(width)), False, False)
-    return Table("Every scheme that was tried", tuple(heads), tuple(rows), "", numeric)
+    return Table("Every scheme that was tried", tuple(heads), tuple(rows), MEANS, numeric)
+
+
+def differ(advice: Advice) -> list[Table]:
+    """What variants differ in besides their scheme."""
+    if not advice.setups:
+        return []
+    names = setups.differing(advice.setups)
+    heads = ("scheme", *(setups.COLUMNS[name] for name in names))
+    rows = [(", ".join(one.schemes), *(one.words()[name] for name in names)) for one in advice.setups]
+    note = "Variants differ in more than their scheme: what separates them may be any of this."
+    return [Table("What differs between them", heads, tuple(tuple(map(text, row)) for row in rows), note)]
 
 
 def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
     """A row of the table. The best has its difference from the next in `advice.json`, but none here."""
     best = one.label == advice.tied[0]
     word, tone = STATUS[one.status]
-    cells = [text(one.label), text(word, tone), text(one.level), number(len(one.samples), str(len(one.samples)))]
+    cells = [
+        text(one.label),
+        text(word.format(one.like), tone),
+        text(one.level),
+        number(len(one.samples), str(len(one.samples))),
+    ]
     for place, aim in enumerate(advice.aims):
         found = value(one, place)
-        cells.append(number(found, tell(aim, found)))
+        if one.status == "same":
+            # Its few seeds are those of the other one, and their mean is not.
+            cells += [Cell(""), Cell("")]
+            continue
+        cells.append(number(found, tell_mean(aim, one, place)))
         share = one.than_best[place] if place < len(one.than_best) and not best else None
         cells.append(Cell("") if share is None else number(share.mean, against(share)))
     dropped = f"{one.dropped_by}, after {one.dropped_at} seeds" if one.dropped_by else ""

@@ -156,7 +156,7 @@ page.shift = (model, place) => (model.x.scale === 'words' ? (place - (model.curv
 // Intervals as lines with ends; none reaches below `floor`, which on a logarithmic axis is above zero.
 page.whiskers = function (one, colour, shift, spot, floor, flat = false) {
   return {
-    name: one.label, type: 'custom', silent: true, clip: true, z: 2, tooltip: { show: false }, itemStyle: { color: colour },
+    name: one.label, type: 'custom', silent: true, clip: true, z: flat ? 3 : 2, tooltip: { show: false }, itemStyle: { color: colour },
     data: one.x.map((x, at) => (flat ? [one.y[at], x, one.half[at]] : [x, spot(one.y[at]), one.half[at]])),
     renderItem: (_, api) => {
       const half = api.value(2);
@@ -166,9 +166,12 @@ page.whiskers = function (one, colour, shift, spot, floor, flat = false) {
       const high = flat ? api.coord([x + half, y]) : api.coord([x, y + half]);
       const style = { stroke: flat ? page.css('--ink') : colour, lineWidth: 1.1, opacity: 0.8 };
       const cap = ([cx, cy]) => ({ type: 'line', style, shape: flat ? { x1: cx, x2: cx, y1: cy - 3, y2: cy + 3 } : { x1: cx - 3, x2: cx + 3, y1: cy, y2: cy } });
+      const whole = { x1: low[0], y1: low[1], x2: high[0], y2: high[1] };
+      // Over a bar a line needs a rim to be seen.
+      const rim = { type: 'line', style: { stroke: page.css('--paper'), lineWidth: 3.6 }, shape: whole };
       return {
         type: 'group', x: flat ? 0 : shift,
-        children: [{ type: 'line', style, shape: { x1: low[0], y1: low[1], x2: high[0], y2: high[1] } }, cap(low), cap(high)],
+        children: [...(flat ? [rim] : []), { type: 'line', style, shape: whole }, cap(low), cap(high)],
       };
     },
   };
@@ -231,7 +234,7 @@ page.barOption = function (model) {
 };
 
 // Words longer than this are cut.
-page.longestWords = 180;
+page.longestWords = 220;
 
 // The room that the longest of some words takes, pixels: of more than 40 labels ECharts measures only some.
 page.roomFor = function (words) {
