@@ -15,12 +15,12 @@ from spinewise.advice.candidates import sheets
 from spinewise.advice.effects import Effect
 from spinewise.advice.extremes import how_bad
 from spinewise.advice.forecast import PILOT, Forecast
-from spinewise.advice.simulated import fault, simulated
 from spinewise.advice.told import tell_mean, value
 from spinewise.advice.trials import Trial, Trials
 from spinewise.measures import units
 from spinewise.page import charts, of_advice
 from spinewise.page.model import Words
+from spinewise.show.simulated import fault, simulated
 from spinewise.sweeps.sweep import Swept
 from spinewise.sweeps.task import Task
 

@@ -17,10 +17,10 @@ from spinewise.advice.effects import Effect
 from spinewise.advice.forecast import PILOT, Forecast
 from spinewise.advice.overload import overlapping
 from spinewise.advice.planned import planned
-from spinewise.advice.simulated import simulated
 from spinewise.advice.stress import Regret
 from spinewise.page import of_advice
 from spinewise.page.model import Answer, Answers, Words
+from spinewise.show.simulated import simulated
 
 SPEC: dict[str, Any] = {
     "name": "words",

@@ -330,3 +330,13 @@ def test_a_store_without_its_study_is_refused(study: Path, tmp_path: Path, capsy
     assert "report STUDY.toml --store" in capsys.readouterr().err
     assert main(["report", str(study), "--store", str(tmp_path / "none"), "--out", str(tmp_path / "page.html")]) == 2
     assert "ledger.sqlite" in capsys.readouterr().err
+
+
+def test_pages_say_what_was_simulated(tmp_path: Path, tiny: Path) -> None:
+    """A page of a study had neither fabric nor traffic."""
+    sw.write(sw.compare(tiny, "ecmp,rps", seeds=1), tmp_path / "compared")
+    assert main(["report", str(tmp_path / "compared"), "--no-rerun", "--out", str(tmp_path / "page.html")]) == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "What was simulated" in page
+    assert "fabric: " in page
+    assert "as for ecmp, where the others do not set it" in page

@@ -19,7 +19,6 @@
 | `extremes` | seeds that are far worse than the mean |
 | `overload` | where more is offered than links can carry, and by which entries |
 | `setups` | the differences between variants besides their scheme |
-| `simulated` | fabric, transport and traffic in words |
 | `gear` | how to enable it on real equipment; gear.toml |
 | `answer` | the advice as data |
 | `compose` | assembles the advice |

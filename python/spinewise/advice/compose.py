@@ -32,7 +32,6 @@ from spinewise.advice.gear import steps
 from spinewise.advice.overload import overload
 from spinewise.advice.race import METHOD
 from spinewise.advice.setups import grouped, setup
-from spinewise.advice.simulated import simulated, transport
 from spinewise.advice.stress import Case, Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial
 from spinewise.measures import units
@@ -41,6 +40,7 @@ from spinewise.measures.classes import ALL
 from spinewise.measures.notices import Notice
 from spinewise.runs.formats import ADVISE
 from spinewise.shapes import Spec
+from spinewise.show.simulated import simulated, transport
 from spinewise.specs.kinds import family_of
 from spinewise.specs.spec import resolve, spec_hash
 from spinewise.specs.variants import differing

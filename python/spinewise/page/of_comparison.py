@@ -25,6 +25,7 @@ from spinewise.page.moving import Making, why_not
 from spinewise.runs import api
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
+from spinewise.show.simulated import simulated
 from spinewise.specs.variants import Variant
 
 
@@ -41,9 +42,24 @@ def part(comparison: Comparison, name: str, extra: tuple[Section, ...] = ()) -> 
             *job_sections(comparison),
             *extra,
             Section("What happened", (table(happened_table(comparison), legend(happened_table(comparison))),)),
+            *told(comparison.spec, comparison.labels[0]),
             Section("How to read this", (Words(tuple(reading(comparison)), listed=True),)),
         ),
     )
+
+
+def told(spec: Spec, of: str) -> list[Section]:
+    """The section that says what was simulated, from the resolved spec of the runs that are called `of`.
+
+    Results of older versions may lack a part of the spec, and its files may have gone: then there is no section.
+    """
+    if not {"topology", "transport", "traffic"} <= spec.keys():
+        return []
+    try:
+        lines = [f"as for {of}, where the others do not set it", *simulated(spec)]
+    except SpecError:
+        return []
+    return [Section("What was simulated", (Words(tuple(lines), listed=True),))]
 
 
 def subtitle(comparison: Comparison) -> str:

@@ -27,6 +27,7 @@ from spinewise.page.model import (
     number,
     text,
 )
+from spinewise.page.of_comparison import told
 from spinewise.page.study_charts import SCHEME, along, axes_of, drawn, is_number, names_of
 from spinewise.studies import file
 from spinewise.studies.conduct import Conducted, Repeat, values
@@ -87,6 +88,7 @@ def part(done: Conducted, name: str) -> Part:
                 for number, metric in enumerate(study.metrics)
             ],
             Section("Every point", (points(done),)),
+            *told(study.cells[0].spec, study.cells[0].title or "the spec"),
         ),
     )
 

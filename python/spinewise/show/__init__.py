@@ -5,6 +5,7 @@
 | `terminal` | the console, the look of tables |
 | `run_tables` | tables of one run |
 | `markdown` | tables of generated pages |
+| `offered`, `simulated` | the offered load, and what is simulated, in words |
 | `plot` | figures |
 | `progress` | progress on standard error |
 """
