@@ -100,7 +100,7 @@ fn everything() -> Vec<Value> {
             "metrics": {
                 "size_classes": [{"name": "mice", "from_bytes": 1, "below_bytes": 10}], "series_interval_us": 100,
                 "series_links": ["leaf0->host0"], "facts": true, "sample_interval_us": 20, "keep_flows_up_to": 5,
-                "ideal": "best_path",
+                "ideal": "best_path", "ideal_frames": [[1460, 40]],
                 "capture": {"at": ["host0"], "from_us": 1, "to_us": 50, "max_packets": 1000},
             },
         }),
@@ -111,10 +111,10 @@ fn everything() -> Vec<Value> {
         }),
         json!({
             "topology": {
-                "kind": "links", "hosts": 6, "switches": 3,
+                "kind": "links", "hosts": 6, "switches": 3, "names": ["a", "b", "c", "d", "e", "f", "g", "h", "i"],
                 "links": [[0, 6, 10, 1000], [1, 6, 10, 1000], [2, 7, 2.5, 0.001], [3, 7, 1, 1], [4, 8, 1, 1], [8, 5, 1, 1],
                           {"a": 6, "b": 7, "rate_gbps": 40, "delay_ns": 500}, [8, 7, 40, 500.5]],
-                "routes": [[6, 2, 7], {"switch": 6, "dst": 3, "next": 7}, [7, 2, 2]],
+                "routes": [["g", 2, 7], {"switch": 6, "dst": 3, "next": "h"}, [7, 2, 2]],
                 "switch_latency_ns": 300, "tx_time_rounding": "floor_1ns",
             },
             "traffic": udp(),
