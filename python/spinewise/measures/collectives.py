@@ -31,6 +31,7 @@ from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
 from spinewise.measures.entries import Entry
 from spinewise.measures.least import Ways, least_s
+from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import counted, size
@@ -229,6 +230,7 @@ class Collectives:
         flows: its table `flows`; without rows no reasons are known.
         entries: the traffic entries of its spec.
         ways: makes the fabric as bounds go by it; it gives None where there are no bounds.
+        nodes: what hosts are called.
     """
 
     def __init__(
@@ -237,11 +239,13 @@ class Collectives:
         flows: pa.Table,
         entries: Sequence[Entry],
         ways: Callable[[], Ways | None] = lambda: None,
+        nodes: Nodes = NUMBERED,
     ) -> None:
         self._table = table
         self._flows = flows
         self._entries = entries
         self._make_ways = ways
+        self._nodes = nodes
 
     @cached_property
     def _ways(self) -> Ways | None:
@@ -307,7 +311,7 @@ class Collectives:
     def straggler(self, of: Round) -> Straggler | None:
         """Why this round ended when it did; None where rows of flows were not kept."""
         flows = self._flows_of(of)
-        return straggler(flows, of.last_flow, of.start_s) if flows else None
+        return straggler(flows, of.last_flow, of.start_s, self._nodes) if flows else None
 
     def ideal_s(self, of: Round) -> float:
         """A time that no scheme can beat of this round, in seconds; NaN where none is known that comes near."""

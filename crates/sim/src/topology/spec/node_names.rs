@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::keys::{Reader, SpecError};
-use crate::spec::is_printable;
+use crate::keys::{Reader, SpecError, is_printable};
 
 /// Maximum length of a name.
 const LONGEST_NAME: usize = 60;
