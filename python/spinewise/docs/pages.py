@@ -50,7 +50,7 @@ def results_page() -> str:
         "",
         *column_table(described["flows"]),
         "",
-        "`src` and `dst` are numbers of hosts: places in `topology.names` of the resolved spec, if that names the nodes.",
+        "`src` and `dst` are numbers of hosts: places in `topology.names` of the spec, if that names the nodes.",
         "",
         f"## {SERIES_FILE}",
         "",
