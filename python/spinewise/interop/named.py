@@ -27,13 +27,15 @@ from spinewise.interop.placing import Placing
 from spinewise.interop.text import TIME_UNITS, exact, ns_text, whole_ps
 from spinewise.interop.topology import RATE_UNITS, Link, Topology, gbps
 from spinewise.magnitudes import BITS_PER_GIGABIT, PS_PER_NS
-from spinewise.reading import SPEC_BYTES, TABLE_BYTES, printable, read_text
+from spinewise.reading import SPEC_BYTES, TABLE_BYTES, is_ordinary, printable, read_text
 
 FIELDS = ("a", "b", "rate_gbps", "delay_ns")
 ENDS = (("a", "b"), ("node_a", "node_b"), ("src", "dst"), ("from", "to"))
 RATES, DELAYS = ("rate", "capacity", "bandwidth", "speed"), ("delay", "latency")
 USUAL_DELAY_NS = 1000
 LONGEST_NAME = 60
+LONGEST_LINE = 100_000
+"""Characters of a line that are looked at to tell what a file is."""
 PER_LINE = 8
 """Names on a line of the table that is written."""
 NAME = f"a name of 1 to {LONGEST_NAME} printable characters, without # and ->"
@@ -284,9 +286,12 @@ def looks_named(path: str | Path) -> bool:
     """Whether a file can tell names of nodes: the first line of a CSV file has names, and a spec ends in .toml."""
     if str(path).endswith(".toml"):
         return True
+    if not is_ordinary(path):
+        return False
     try:
         with Path(path).open(encoding="utf-8-sig", errors="replace") as stream:
-            first = next((line for line in stream if line.strip() and not line.startswith("#")), "")
+            lines = iter(lambda: stream.readline(LONGEST_LINE), "")
+            first = next((line for line in lines if line.strip() and not line.startswith("#")), "")
     except OSError:
         return False
     return "," in first and not first.split(",")[0].strip().isdecimal()
