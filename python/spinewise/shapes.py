@@ -29,8 +29,8 @@ class Override(TypedDict, total=False):
 class Cable(TypedDict, total=False):
     """One link."""
 
-    a: int
-    b: int
+    a: int | str
+    b: int | str
     rate_gbps: float
     delay_ns: float
 
@@ -38,9 +38,9 @@ class Cable(TypedDict, total=False):
 class Route(TypedDict, total=False):
     """One static route."""
 
-    switch: int
-    dst: int
-    next: int
+    switch: int | str
+    dst: int | str
+    next: int | str
 
 
 class Topology(TypedDict, total=False):
@@ -67,8 +67,9 @@ class Topology(TypedDict, total=False):
     core_delay_ns: float
     hosts: int
     switches: int
-    links: list[list[float] | Cable]
-    routes: list[list[int] | Route]
+    names: list[str]
+    links: list[list[float | str] | Cable]
+    routes: list[list[int | str] | Route]
     file: str
     format: str
 

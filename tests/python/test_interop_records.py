@@ -9,8 +9,7 @@ from pyarrow import parquet
 
 import spinewise as sw
 from spinewise.cli import main
-from spinewise.cli.import_ import looks_like_records
-from spinewise.interop import placing, records
+from spinewise.interop import named, placing, records
 from spinewise.interop.records import Columns
 from spinewise.specs import hints
 
@@ -103,7 +102,7 @@ def test_flows_from_a_host_to_itself_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", [",", ";", "\t"])
 def test_columns_may_be_parted_by_semicolons_or_tabs(by: str, tmp_path: Path) -> None:
     given = write(tmp_path, "src,dst,size_bytes,start_ns\n0,1,5,2\n".replace(",", by))
-    assert looks_like_records(str(given))
+    assert named.looks_named(str(given))
     assert records.read(given, Columns()).csv() == "src,dst,size_bytes,start_ns,pg\n0,1,5,2,0\n"
 
 

@@ -172,9 +172,9 @@ impl Faults {
         let (Some(cut), Some(&(n, _))) = (cut, self.schedule.for_good.last()) else { return Ok(()) };
         let (src, dst) = pairs[cut];
         let allowed = format!(
-            "faults that end or leave a path; host {} can no longer reach host {}, or the reverse",
-            src.number(),
-            dst.number()
+            "faults that end or leave a path; {} can no longer reach {}, or the reverse",
+            topology.host_said(src),
+            topology.host_said(dst)
         );
         let hint = "give until_us, or may_cut_off = true if this is intended";
         Err(SpecError::new(format!("fault[{n}]"), &json!("down for good"), allowed).hint(hint))

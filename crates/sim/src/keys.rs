@@ -19,6 +19,7 @@ pub(crate) use auto::{AUTO, Autos};
 pub(crate) use declare::{Declared, Field, Source, keys, tell, words};
 pub use error::SpecError;
 pub(crate) use key::{
-    Default, FASTEST, Key, Kind, LARGEST_EXACT, LONGEST, Plain, Unit, Zero, bytes_said, one_of, tenths, tidy, unit_of,
+    Default, FASTEST, Key, Kind, LARGEST_EXACT, LONGEST, Plain, Unit, Zero, bytes_said, is_printable, one_of, tenths,
+    tidy, unit_of,
 };
 pub(crate) use reader::Reader;

@@ -415,11 +415,11 @@ fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topolog
             let error = SpecError::said(
                 format!("traffic[{entry}]"),
                 format!(
-                    "a flow from host {} (leaf {}) to host {} (leaf {})",
-                    flow.src,
-                    from.number(),
-                    flow.dst,
-                    to.number()
+                    "a flow from {} ({}) to {} ({})",
+                    topology.host_said(flow.sender()),
+                    topology.leaf_said(from),
+                    topology.host_said(flow.receiver()),
+                    topology.leaf_said(to)
                 ),
                 "hosts that can reach each other in both directions; the links that are down leave no path",
             );

@@ -116,6 +116,8 @@ pub struct Topology {
     labels: Table<SwitchId, u32>,
     tiers: Table<SwitchId, Tier>,
     naming: Naming,
+    /// Names of the nodes by their numbers in the spec, if it gives them.
+    given_names: Vec<String>,
     candidates: Vec<u16>,
     routes: Vec<(u32, u16)>,
     /// Set when all links work and each uplink has this many links beyond it, whatever the leaves.
@@ -418,8 +420,17 @@ impl Topology {
         }
     }
 
-    /// A node's name in reports: `host3`, `leaf0`, `spine7`; in a graph `switch130`, by its number in the spec.
+    /// Does the spec name the nodes?
+    pub fn has_given_names(&self) -> bool {
+        !self.given_names.is_empty()
+    }
+
+    /// A node's name in reports: the one that the spec gives it, or else `host3`, `leaf0`, `spine7`; in a graph
+    /// `switch130`, by its number in the spec.
     pub fn node_name(&self, node: NodeId) -> String {
+        if let Some(name) = self.given_names.get(self.label(node) as usize) {
+            return name.clone();
+        }
         let Some(switch) = self.as_switch(node) else { return format!("host{}", node.number()) };
         match self.naming {
             Naming::Numbers => format!("switch{}", self.label(node)),
@@ -430,6 +441,16 @@ impl Topology {
                 number => format!("core{}", number - aggregations),
             },
         }
+    }
+
+    /// A host in a sentence: `host 3`, or its name if the spec gives it one.
+    pub fn host_said(&self, host: HostId) -> String {
+        self.given_names.get(host.index()).cloned().unwrap_or_else(|| format!("host {}", host.number()))
+    }
+
+    /// A leaf in a sentence: `leaf 0`, or its name if the spec gives it one.
+    pub fn leaf_said(&self, leaf: SwitchId) -> String {
+        if self.has_given_names() { self.leaf_name(leaf) } else { format!("leaf {}", leaf.number()) }
     }
 
     /// A leaf's name in reports.

@@ -9,6 +9,7 @@ from spinewise import core
 from spinewise.comparison.cells import Cell
 from spinewise.measures import units
 from spinewise.measures.entries import entries_of
+from spinewise.measures.nodes import Nodes
 from spinewise.shapes import Spec
 
 
@@ -50,7 +51,7 @@ def overlapping(spec: Spec) -> list[str]:
     rates: dict[str, float] = {}
     for link in core.topology(spec)["links"]:
         rates[link["to"]] = rates.get(link["to"], 0.0) + link["rate_bps"]
-    told = []
+    told, nodes = [], Nodes.of(spec)
     for entry, one in zip(entries_of(spec), spec["traffic"], strict=True):
         host, senders, size = one.get("receiver"), one.get("senders"), one.get("size_bytes")
         if one["kind"] != "incast" or one.get("repeat", 1) < 2:
@@ -58,11 +59,11 @@ def overlapping(spec: Spec) -> list[str]:
         if not isinstance(host, int) or not isinstance(senders, int) or not isinstance(size, int):
             # Each round has other senders, or sizes of its own.
             continue
-        least_s = 8.0 * senders * size / rates[f"host{host}"]
+        least_s = 8.0 * senders * size / rates[nodes.host(host)]
         period_s = float(one["period_us"]) / 1e6
         if least_s > period_s:
             told.append(
-                f"rounds of {entry.name} overlap under every scheme: the link to host{host} needs"
+                f"rounds of {entry.name} overlap under every scheme: the link to {nodes.host(host)} needs"
                 f" {units.duration(least_s, 3)} for one, and the next begins after {units.duration(period_s, 3)}"
             )
     return told

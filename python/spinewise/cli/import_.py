@@ -13,7 +13,7 @@ from spinewise.cli import import_dags, import_fabrics
 from spinewise.cli.imported import Imported, of_flows
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.interop import cdf, fct, flows, placing, records, topology
+from spinewise.interop import cdf, fct, flows, named, placing, records, topology
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import units
 from spinewise.runs.file import checked_place, write_file
@@ -60,10 +60,14 @@ def hosts_file(out: str) -> str:
 def import_flows(args: argparse.Namespace) -> Imported:
     """``import flows``: a flow list of HPCC, or records with named columns."""
     where = placing_of(args)
+    named_by = args.topology if args.topology and named.looks_named(args.topology) else None
+    if named_by and where:
+        raise SpecError("--topology", named_by, "alone, without --hosts and --rack-of: it names the hosts")
+    where = named.placing(named_by) if named_by else where
     told = args.columns or args.start_unit or args.unit_bytes != 1 or where
-    if told or records.is_parquet(args.file) or looks_like_records(args.file):
-        if args.topology:
-            hint = "--hosts FILE says which host each name is"
+    if told or records.is_parquet(args.file) or named.looks_named(args.file):
+        if args.topology and not named_by:
+            hint = "--hosts FILE says which host each name is, as does a topology that names its nodes"
             raise SpecError("--topology", args.topology, "nothing for records with named columns", hint)
         found = records.read(args.file, records.Columns(args.columns or {}, args.start_unit, args.unit_bytes), where)
     else:
@@ -94,17 +98,6 @@ def placing_of(args: argparse.Namespace) -> placing.Placing | None:
     if args.hosts:
         return placing.read_hosts(args.hosts)
     return placing.Placing(prefix=args.rack_of, hosts_per_leaf=args.hosts_per_leaf) if args.rack_of else None
-
-
-def looks_like_records(file: str) -> bool:
-    """Whether the first line of a file has names in columns: separated by commas, semicolons or tabs."""
-    try:
-        with Path(file).open(encoding="utf-8-sig", errors="replace") as stream:
-            first = next((line for line in stream if line.strip() and not line.startswith("#")), "")
-    except OSError:
-        return False
-    by = records.separator(first)
-    return by in first and not first.split(by)[0].strip().isdecimal()
 
 
 def import_cdf(args: argparse.Namespace) -> Imported:

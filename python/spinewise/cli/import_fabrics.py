@@ -6,13 +6,17 @@ import argparse
 from dataclasses import replace
 
 from spinewise.cli.imported import Imported
-from spinewise.interop import clos, htsim_topo, simai_topology, topology
+from spinewise.interop import clos, htsim_topo, named, simai_topology, topology
 from spinewise.interop.clos import Clos
+from spinewise.interop.named import Named
 from spinewise.interop.topology import Topology
 
 
 def import_topology(args: argparse.Namespace) -> Imported:
     """``import topology``: a leaf-spine or fat-tree if it is one whose hosts keep their numbers, else its links."""
+    told = named.Columns(args.columns or {}, args.hosts)
+    if args.columns or args.hosts or named.looks_named(args.file):
+        return of_named(named.read(args.file, told))
     found = topology.read(args.file)
     notes = [f"{found.file}: hosts get the first numbers; the file's are in [import] nodes"] if found.renumbered else []
     known = clos.recognise(found) if args.kind == "auto" else "--kind links"
@@ -27,6 +31,16 @@ def import_topology(args: argparse.Namespace) -> Imported:
     elif args.kind == "auto":
         notes.append(f"{found.file}: kept as links, as it is neither a leaf-spine nor a fat-tree: {known}")
     return of_fabric(found, None, found.toml(), notes)
+
+
+def of_named(found: Named) -> Imported:
+    """A list of links between named nodes, with their names."""
+    fabric = found.topology
+    about = f"{fabric.hosts} hosts, {fabric.switches} switches, {len(fabric.links)} links"
+    record = {"hosts": fabric.hosts, "switches": fabric.switches, "links": len(fabric.links)}
+    return Imported(
+        about, record | {"names": found.names, "kind": "links"}, lambda _: found.toml().encode(), found.notes
+    )
 
 
 def of_fabric(found: Topology, known: Clos | None, text: str, notes: list[str], further: str = "") -> Imported:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from spinewise.cli.arguments import Parser, UnfitError, place, positive, whole
 from spinewise.cli.pieces import Commands, new_command
+from spinewise.interop import named, records
 from spinewise.interop.htsim_cm import LONGEST_S, NOTICE_BYTES, UNITS
-from spinewise.interop.records import FIELDS
 from spinewise.interop.text import TIME_UNITS
 
 ABOUT = "Convert a file made for another simulator to one that Spinewise reads."
 
 
-def columns(text: str) -> dict[str, str]:
-    """Parse ``src=a,dst=b`` as a table."""
-    pairs = [pair.partition("=")[::2] for pair in text.split(",")]
-    if any(what not in FIELDS or not name for what, name in pairs) or len(dict(pairs)) < len(pairs):
-        raise UnfitError(text, f"WHAT=NAME, separated by commas, WHAT being {', '.join(FIELDS)}, each once")
-    return dict(pairs)
+def columns(fields: Sequence[str]) -> Callable[[str], dict[str, str]]:
+    """Make a converter of ``src=a,dst=b`` to a table with these words."""
+
+    def read(text: str) -> dict[str, str]:
+        pairs = [pair.partition("=")[::2] for pair in text.split(",")]
+        if any(what not in fields or not name for what, name in pairs) or len(dict(pairs)) < len(pairs):
+            raise UnfitError(text, f"WHAT=NAME, separated by commas, WHAT being {', '.join(fields)}, each once")
+        return dict(pairs)
+
+    return read
 
 
 class Reader(NamedTuple):
@@ -51,6 +55,22 @@ def take_kind(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def take_links(parser: argparse.ArgumentParser) -> None:
+    """Of topologies that may be lists of links between named nodes."""
+    take_kind(parser)
+    parser.add_argument(
+        "--columns",
+        type=columns(named.FIELDS),
+        metavar="a=NAME,b=NAME,rate_gbps=NAME,delay_ns=NAME",
+        help="for CSV: names of other columns",
+    )
+    parser.add_argument(
+        "--hosts",
+        metavar="PATTERN",
+        help='for CSV: which nodes are hosts, by a pattern of their names such as "gpu*" [those with one link]',
+    )
+
+
 def take_topology(parser: argparse.ArgumentParser) -> None:
     """Add the option for the topology file that names hosts."""
     parser.add_argument("--topology", metavar="FILE", help="the topology file whose node ids are used")
@@ -58,14 +78,18 @@ def take_topology(parser: argparse.ArgumentParser) -> None:
 
 def take_flows(parser: argparse.ArgumentParser) -> None:
     """Add the options for flow lists."""
-    take_topology(parser)
+    parser.add_argument(
+        "--topology",
+        metavar="FILE",
+        help="the topology file whose node ids are used; or a CSV list of links, or a spec, that names the hosts",
+    )
     parser.add_argument(
         "--earlier-ns", type=whole(0, 2**63), default=0, metavar="N", help="shift every start N ns earlier [0]"
     )
     parser.add_argument("--from-first", action="store_true", help="shift all starts so that the first flow starts at 0")
     parser.add_argument(
         "--columns",
-        type=columns,
+        type=columns(records.FIELDS),
         metavar="src=NAME,dst=NAME,size=NAME,start=NAME",
         help="for CSV and Parquet: names of columns other than src, dst, size_bytes and start_ns",
     )
@@ -159,7 +183,11 @@ def take_chakra(parser: argparse.ArgumentParser) -> None:
 
 
 READERS = (
-    Reader("topology", "A topology of HPCC or ConWeave, as the [topology] table of a spec.", take_kind),
+    Reader(
+        "topology",
+        "A topology of HPCC or ConWeave, or a CSV list of links, as the [topology] table of a spec.",
+        take_links,
+    ),
     Reader("htsim-topo", "A topology of htsim, as the [topology] table of a spec.", no_more),
     Reader("simai-topology", "A topology of SimAI, as the [topology] table of a spec.", take_kind),
     Reader(

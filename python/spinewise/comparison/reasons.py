@@ -11,6 +11,7 @@ from spinewise.measures import stats, units
 from spinewise.measures.afterwards import IDLE, IDLE_FABRIC
 from spinewise.measures.entries import names
 from spinewise.measures.facts import HEADERS
+from spinewise.measures.nodes import Nodes, ends
 from spinewise.measures.packets import Packets
 
 LEAST = 0.05
@@ -212,7 +213,7 @@ def lost_at_hosts(comparison: Comparison, load: float | None) -> str:
     if len(places) != 1:
         return ""
     (place,) = places
-    last_hop = place.partition("->")[2].startswith("host")
+    last_hop = Nodes.of(comparison.spec).leads_to_host(place)
     return f"; most drops are at {place}" + (", where no scheme has a choice" if last_hop else "")
 
 
@@ -221,11 +222,11 @@ def full_port(comparison: Comparison, entry: str | None, load: float | None) -> 
     host = receiver(comparison, entry)
     if host is None:
         return None
-    drops = []
+    drops, name = [], Nodes.of(comparison.spec).host(host)
     for label in comparison.labels:
         for cell in comparison.at(label, load):
             found = cell.summary.facts
-            if not found.host_port_drops > 0.0 or not str(found.host_port).endswith(f"->host{host}"):
+            if not found.host_port_drops > 0.0 or ends(str(found.host_port)).end != name:
                 return None
             drops.append(found.host_port_drops)
     low, high, place = min(drops), max(drops), comparison.facts(comparison.labels[0], load).host_port

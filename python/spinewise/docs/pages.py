@@ -50,6 +50,8 @@ def results_page() -> str:
         "",
         *column_table(described["flows"]),
         "",
+        "`src` and `dst` are numbers of hosts: places in `topology.names` of the spec, if that names the nodes.",
+        "",
         f"## {SERIES_FILE}",
         "",
         *column_table(described["series"]),

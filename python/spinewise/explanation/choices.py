@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spinewise.magnitudes import PS_PER_US
+from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 
@@ -53,7 +54,9 @@ class Candidate:
 class Choices:
     """The choices of a flow's data packets, in order of time: arrays by choice, candidates by row."""
 
-    def __init__(self, trace: pa.Table, flow: int, *, subflows: bool = False, values: bool = False) -> None:
+    def __init__(
+        self, trace: pa.Table, flow: int, *, subflows: bool = False, values: bool = False, nodes: Nodes = NUMBERED
+    ) -> None:
         """Read the rows of a flow.
 
         Args:
@@ -61,11 +64,13 @@ class Choices:
             flow: its number.
             subflows: whether its packets belong to subflows.
             values: whether the tags of hosts are values that switches hash, and do not name paths.
+            nodes: the names of the nodes of the fabric.
         """
         import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
 
         self.subflows = subflows
         self.values = values
+        self.nodes = nodes
         self.acks = int(pc.sum(pc.and_(mine(trace, flow, "ack"), trace.column("chosen"))).as_py() or 0)
         self.rows = trace.filter(mine(trace, flow, "data"))
         self.saw = [name for name in self.rows.column_names if "." in name]
@@ -129,13 +134,17 @@ class Choices:
         then = self.stale(at)
         return self.paths[int(self.previous[at] if then is None else self.chosen[then])]
 
+    def at_host(self, at: int) -> bool:
+        """Whether a host chose."""
+        return self.nodes.is_host(str(self.device[at]))
+
     def before(self, at: int) -> int | None:
         """The previous choice at the same device."""
         return next((k for k in range(at - 1, -1, -1) if self.device[k] == self.device[at]), None)
 
     def offers(self, at: int) -> list[str]:
         """The first links of the candidates of a choice; empty if they are values, which change all the time."""
-        if self.values and str(self.device[at]).startswith("host"):
+        if self.values and self.at_host(at):
             return []
         rows = range(self.starts[at], self.ends[at])
         return list(dict.fromkeys(self.links[row][0] for row in rows if self.offered[row] and self.links[row]))
@@ -145,7 +154,7 @@ class Choices:
 
         Paths of which only the first links are known do not count.
         """
-        before = self.before(at) if str(self.device[at]).startswith("host") else None
+        before = self.before(at) if self.at_host(at) else None
         # Subflows share the number of their flow, and each has a header of its own.
         if before is None or self.previous[at] < 0 or self.subflows:
             return None

@@ -18,6 +18,7 @@ from spinewise.explanation.facts import FlowFacts, flow_facts, in_short
 from spinewise.explanation.losses import Losses, Lost
 from spinewise.explanation.resent import Again, sent_again
 from spinewise.magnitudes import PS_PER_US
+from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import Values as Array
 from spinewise.runs import api, formats
 from spinewise.runs.otherwise import why_otherwise
@@ -177,7 +178,10 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
     """
     subflows = result.spec["transport"]["kind"] == "mptcp"
     values = result.spec["scheme"].get("path_tag") == "outer"
-    choices = None if result.trace is None else Choices(result.trace, flow, subflows=subflows, values=values)
+    nodes = Nodes.of(result.spec)
+    choices = (
+        None if result.trace is None else Choices(result.trace, flow, subflows=subflows, values=values, nodes=nodes)
+    )
     facts = flow_facts(result, flow)
     if not choices:
         raise SpecError("--flow", flow, *no_choice(facts))

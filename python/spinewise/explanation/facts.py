@@ -9,6 +9,7 @@ import numpy as np
 from spinewise import core
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.entries import names
+from spinewise.measures.nodes import Nodes
 from spinewise.measures.units import duration
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
@@ -18,7 +19,10 @@ FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "time
 
 
 class FlowFacts(TypedDict, total=False):
-    """The facts about a flow in flows.parquet: `FACTS`, and times in µs. Only its number if a run kept no flows."""
+    """The facts about a flow in flows.parquet: `FACTS`, and times in µs. Only its number if a run kept no flows.
+
+    Names of its hosts are there if the spec names nodes.
+    """
 
     flow: Required[int]
     traffic: str
@@ -26,6 +30,8 @@ class FlowFacts(TypedDict, total=False):
     size_bytes: int
     src: int
     dst: int
+    src_name: str
+    dst_name: str
     finished: bool
     start_us: float
     fct_us: float
@@ -48,8 +54,16 @@ def flow_facts(result: Result, flow: int) -> FlowFacts:
         times = {f"{name}_us": row[f"{name}_ps"] / PS_PER_US for name in ("start", "fct", "ideal_fct")}
         facts |= cast(FlowFacts, {name: row[name] for name in FACTS if name in row} | times)
         facts["traffic"] = names(result.spec["traffic"])[row["entry"]]
+        if (nodes := Nodes.of(result.spec)).given:
+            facts |= {"src_name": nodes.host(facts["src"]), "dst_name": nodes.host(facts["dst"])}
         facts["transport"] = result.spec["transport"]["kind"] if row["tcp"] else "udp"
     return facts
+
+
+def between(facts: FlowFacts) -> str:
+    """From where to where: "host 6 to host 33", or by the names of the spec."""
+    src, dst = facts.get("src_name") or f"host {facts['src']}", facts.get("dst_name") or f"host {facts['dst']}"
+    return f"{src} to {dst}"
 
 
 def in_short(facts: FlowFacts) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from spinewise.explanation.breaks import Break, breaks, listed, onward
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
+from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
@@ -92,7 +93,8 @@ class Losses:
         rows = result.flows.filter(pc.equal(result.flows.column("flow"), flow)).select(["src", "dst"]).to_pylist()
         self.ways: dict[tuple[str, str], frozenset[str]] = {}
         # The destination of packets of a kind.
-        self.goal = {"data": f"host{rows[0]['dst']}", "ack": f"host{rows[0]['src']}"} if rows else {}
+        host = Nodes.of(result.spec).host
+        self.goal = {"data": host(rows[0]["dst"]), "ack": host(rows[0]["src"])} if rows else {}
         table = result.losses
         self.known = table is not None
         mine = None if table is None else table.filter(pc.equal(table.column("flow"), flow))

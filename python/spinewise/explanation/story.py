@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from spinewise.explanation.choices import NO_WAY_ON, Candidate
 from spinewise.explanation.explain import Move, Share, Story
+from spinewise.explanation.facts import between
 from spinewise.explanation.resent import Again
 from spinewise.measures import units
 
@@ -44,7 +45,7 @@ def heading(story: Story) -> str:
     if "size_bytes" in flow:
         whole = units.size(flow["size_bytes"]) if flow["size_bytes"] else "no given size"
         of = f" (traffic {flow['traffic']})" if flow.get("traffic") else ""
-        lines.append(f"  {whole} from host {flow['src']} to host {flow['dst']}, by {flow['transport']}{of}")
+        lines.append(f"  {whole} from {between(flow)}, by {flow['transport']}{of}")
         ended = (
             f"arrived in full after {us(flow['fct_us'])}"
             if flow["finished"]

@@ -17,6 +17,7 @@ from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
 from spinewise.measures.afterwards import timeouts_of
 from spinewise.measures.entries import names
+from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
@@ -45,6 +46,7 @@ class Asked:
         finished: whether it had arrived by then.
         slowdown: that time over its ideal.
         timeouts: retransmission timeouts.
+        src_name, dst_name: what the spec calls the hosts; None where it names none.
     """
 
     flow: int
@@ -57,6 +59,8 @@ class Asked:
     finished: bool
     slowdown: float
     timeouts: int
+    src_name: str | None = None
+    dst_name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ class Table:
                 "RUN", "a run that kept no flows", "one with a table of flows", "raise metrics.keep_flows_up_to"
             )
         self.result = result
+        self.nodes = Nodes.of(result.spec)
         leaves = leaves_of(result.spec)
         src, dst = (leaves[numbers(result.flows, name)] for name in ("src", "dst"))
         self.finished = numbers(result.flows, "finished").astype(bool)
@@ -134,6 +139,8 @@ class Table:
             finished=bool(self.finished[flow]),
             slowdown=float(self.slowdown[flow]),
             timeouts=int(row["timeouts"]),
+            src_name=self.nodes.host(row["src"]) if self.nodes.given else None,
+            dst_name=self.nodes.host(row["dst"]) if self.nodes.given else None,
         )
 
 
@@ -194,9 +201,10 @@ def line(one: Asked) -> str:
     ratio = f"{units.digits(one.slowdown, 3):>6} times its ideal"
     took = f"{ratio}: {us(one.took_us)}" if one.finished else f"not arrived after {us(one.took_us)}, {ratio.strip()}"
     waited = f", {units.counted(one.timeouts, 'timeout')}" if one.timeouts else ""
+    src, dst = one.src_name or f"host {one.src}", one.dst_name or f"host {one.dst}"
     return (
         f"  {one.flow:>6}  {took}{waited};"
-        f" {units.size(one.size_bytes)} from host {one.src} to host {one.dst}, {one.traffic}, at {us(one.start_us)}"
+        f" {units.size(one.size_bytes)} from {src} to {dst}, {one.traffic}, at {us(one.start_us)}"
     )
 
 

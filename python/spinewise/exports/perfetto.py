@@ -23,6 +23,7 @@ from spinewise.exports.tracks import Tracks, Value
 from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.collectives import Round
 from spinewise.measures.entries import entries_of
+from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import numbers
 from spinewise.replies import FabricFault
 from spinewise.runs.result import Result
@@ -76,7 +77,7 @@ def write_flows(result: Result, tracks: Tracks, counted: Counted) -> Iterator[No
     flows, stop = result.flows, result.report["stop_ps"]
     names = [*FACTS, "flow", "entry", "start_ps", "fct_ps", "ideal_fct_ps", "slowdown", "finished"]
     columns = {name: numbers(flows, name) for name in names if name in flows.column_names}
-    entries = entries_of(result.spec)
+    entries, nodes = entries_of(result.spec), Nodes.of(result.spec)
     for host in np.unique(columns["src"]).tolist():
         rows = np.flatnonzero((columns["src"] == host) & (columns["start_ps"] < stop))
         starts, fcts = columns["start_ps"][rows].tolist(), columns["fct_ps"][rows].tolist()
@@ -84,10 +85,10 @@ def write_flows(result: Result, tracks: Tracks, counted: Counted) -> Iterator[No
         lanes: list[int] = []
         for lane, begin, end, row in laid_out(intervals):
             if lane == len(lanes):
-                lanes.append(tracks.track(process, f"host{host}"))
+                lanes.append(tracks.track(process, nodes.host(host)))
             facts = {name: columns[name][row].item() for name in columns}
             about = flow_facts(facts, entries[facts["entry"]].name)
-            tracks.slice(lanes[lane], begin, end, f"flow {facts['flow']} to host{facts['dst']}", about)
+            tracks.slice(lanes[lane], begin, end, f"flow {facts['flow']} to {nodes.host(facts['dst'])}", about)
             counted.flows += 1
             yield
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from spinewise import core
 from spinewise.measures import units
-from spinewise.measures.summary import tier
+from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.show.style import STYLE, wrapped
@@ -74,7 +74,7 @@ def joined(grid: Grid) -> Grid:
     return Grid(grid.links, grid.edges_s[[*starts, columns]], values)
 
 
-def rows_of(use: Grid, queue: Grid, hit: Collection[str] = ()) -> list[int]:
+def rows_of(use: Grid, queue: Grid, hit: Collection[str] = (), nodes: Nodes = NUMBERED) -> list[int]:
     """Up to `MOST_LINKS` links: the same number of each tier, by turns the busiest and those with the longest queues.
 
     Links that a fault `hit` come before others, on at most half of the rows. The rows come tier by tier as links are
@@ -84,7 +84,7 @@ def rows_of(use: Grid, queue: Grid, hit: Collection[str] = ()) -> list[int]:
     longest = rows_named(queue, use.links).max(axis=1, initial=0.0)
     of_tier: dict[str, list[int]] = {}
     for row, name in enumerate(use.links):
-        of_tier.setdefault(tier(name), []).append(row)
+        of_tier.setdefault(nodes.tier(name), []).append(row)
     ranked = [
         by_turns(
             sorted(rows, key=lambda row: -mean[row]),
@@ -97,7 +97,7 @@ def rows_of(use: Grid, queue: Grid, hit: Collection[str] = ()) -> list[int]:
     faulty = [row for row in dealt if use.links[row] in hit][: MOST_LINKS // 2]
     dealt = list(dict.fromkeys([*faulty, *dealt]))[:MOST_LINKS]
     tiers = list(of_tier)
-    return sorted(dealt, key=lambda row: (tiers.index(tier(use.links[row])), -mean[row]))
+    return sorted(dealt, key=lambda row: (tiers.index(nodes.tier(use.links[row])), -mean[row]))
 
 
 def by_turns(first: list[int], second: list[int]) -> list[int]:
@@ -109,7 +109,7 @@ def heat(result: Result) -> Figure:
     """Two panels over the same links: utilisation, and bytes queued."""
     use, queue = read(result, USE), read(result, QUEUE)
     hit = hit_by_faults(result)
-    rows = rows_of(use, queue, hit)
+    rows = rows_of(use, queue, hit, Nodes.of(result.spec))
     names = [use.links[row] for row in rows]
     unit, size = units.time_unit([float(use.edges_s[-1])])
     with mpl.rc_context({**STYLE, "axes.grid": False}):

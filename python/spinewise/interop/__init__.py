@@ -3,6 +3,7 @@
 | file | read by | ours |
 |---|---|---|
 | topology | `topology.read` | ``[topology]`` of kind ``links`` |
+| links between named nodes in CSV | `named.read` | ``[topology]`` of kind ``links`` with ``names`` |
 | flow list, five or six numbers a line | `flows.read` | CSV of ``[[traffic]]`` of kind ``flows`` |
 | distribution of flow sizes | `cdf.read` | the file that ``cdf_file`` names |
 | topology of htsim | `htsim_topo.read` | ``[topology]`` of kind ``leaf_spine`` or ``fat_tree`` |

@@ -119,13 +119,13 @@ def listed(topology: Topology) -> list[tuple[int, Edge]]:
 
 
 def cables(topology: Topology) -> Iterator[tuple[int, int, float, float]]:
-    """The links of a list: both ends, rate and delay. A resolved spec has them as lists."""
+    """The links of a list: both ends, rate and delay. A resolved spec has them as lists, by numbers."""
     for cable in topology["links"]:
         if isinstance(cable, dict):
-            yield cable["a"], cable["b"], cable["rate_gbps"], cable["delay_ns"]
+            yield int(cable["a"]), int(cable["b"]), cable["rate_gbps"], cable["delay_ns"]
         else:
             a, b, rate_gbps, delay_ns = cable
-            yield int(a), int(b), rate_gbps, delay_ns
+            yield int(a), int(b), float(rate_gbps), float(delay_ns)
 
 
 def leaf_spine(topology: Topology) -> list[tuple[int, Edge]]:

@@ -48,12 +48,14 @@ class Placing:
         file: the file it was read from.
         prefix: the number of bits that the addresses of a rack share; None for all hosts in order.
         hosts_per_leaf: hosts of a rack, with `prefix`.
+        option: by which `file` was given.
     """
 
     told: Mapping[str, int] | None = None
     file: str = ""
     prefix: int | None = None
     hosts_per_leaf: int = 0
+    option: str = "--hosts"
 
     def of(self, names: set[str], file: str) -> Placed:
         """The host of each of these names, which occur in `file`.
@@ -80,8 +82,10 @@ class Placing:
     def host(self, name: str, told: Mapping[str, int]) -> int:
         """The host given for a name."""
         if name not in told:
-            raise SpecError("--hosts", name, f"a file with a row for each host: {self.file} has none for it",
-                            nearest(name, told))  # fmt: skip
+            allowed = f"a file with a row for each host: {self.file} has none for it"
+            if self.option == "--topology":
+                allowed = f"a host of {self.file}"
+            raise SpecError(self.option, name, allowed, nearest(name, told))
         return told[name]
 
     def in_racks(self, names: set[str], prefix: int, file: str) -> Placed:

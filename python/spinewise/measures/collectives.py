@@ -31,6 +31,7 @@ from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
 from spinewise.measures.entries import Entry
 from spinewise.measures.least import Ways, least_s
+from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
 from spinewise.measures.tables import numbers
 from spinewise.measures.units import counted, size
@@ -239,6 +240,7 @@ class Collectives:
         flows: its table `flows`; without rows reasons are unknown.
         entries: the traffic entries of its spec.
         ways: a function that makes the fabric for bounds; it returns None if there are none.
+        nodes: the names of hosts.
     """
 
     def __init__(
@@ -247,11 +249,13 @@ class Collectives:
         flows: pa.Table,
         entries: Sequence[Entry],
         ways: Callable[[], Ways | None] = lambda: None,
+        nodes: Nodes = NUMBERED,
     ) -> None:
         self._table = table
         self._flows = flows
         self._entries = entries
         self._make_ways = ways
+        self._nodes = nodes
 
     @cached_property
     def _ways(self) -> Ways | None:
@@ -317,7 +321,7 @@ class Collectives:
     def straggler(self, of: Round) -> Straggler | None:
         """The reason why this round ended when it did; None if rows of flows were not kept."""
         flows = self._flows_of(of)
-        return straggler(flows, of.last_flow, of.start_s) if flows else None
+        return straggler(flows, of.last_flow, of.start_s, self._nodes) if flows else None
 
     def ideal_s(self, of: Round) -> float:
         """A time that no scheme can beat for this round, in seconds; NaN if no tight one is known."""

@@ -15,6 +15,7 @@ import numpy as np
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import links as links_
 from spinewise.measures.links import HotLink
+from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.measures.packets import Packets, ratio
 from spinewise.measures.report import Account, Counters, Link, Report
 
@@ -129,8 +130,8 @@ NUMBERS = tuple(one.name for one in fields(Facts) if one.type == "float")
 LINK_NUMBERS = tuple(one.name for one in fields(LinkUse) if one.type == "float")
 
 
-def facts_of(report: Report, packets: Packets) -> Facts:
-    """The facts of a run from its report and the sums over its flows."""
+def facts_of(report: Report, packets: Packets, nodes: Nodes = NUMBERED) -> Facts:
+    """The facts of a run from its report, the sums over its flows, and what its nodes are called."""
     counters, links = report["counters"], report["links"]
     overhead = {name: float(found["bytes"]) if (found := of(counters)) else 0.0 for name, of in OVERHEAD.items()}
     overhead[HEADERS] = float(counters["scheme_header_bytes"])
@@ -139,7 +140,7 @@ def facts_of(report: Report, packets: Packets) -> Facts:
     trimmed = counters.get("trimmed")
     worst = max(links, key=lambda link: int(link["drops"]), default=None)
     dropped = int(worst["drops"]) if worst else 0
-    ports = [link for link in links if str(link["name"]).partition("->")[2].startswith("host")]
+    ports = [link for link in links if nodes.leads_to_host(str(link["name"]))]
     port = max(ports, key=lambda link: int(link["drops"]), default=None)
     return Facts(
         drops=math.nan if fallen is None else float(fallen["packets"]),
@@ -153,8 +154,8 @@ def facts_of(report: Report, packets: Packets) -> Facts:
         overhead_bytes=overhead,
         overhead_share=ratio(int(sum(overhead.values())), int(counters["created"]["bytes"])),
         paused_s=sum(int(link.get("paused_ps", 0)) for link in links) / PS_PER_SECOND,
-        hottest=hottest(link for link in links if between_switches(link)),
-        hottest_edge=hottest(link for link in links if not between_switches(link)),
+        hottest=hottest(link for link in links if between_switches(link, nodes)),
+        hottest_edge=hottest(link for link in links if not between_switches(link, nodes)),
         dropped_at=str(worst["name"]) if worst and dropped else None,
         dropped_there=float(dropped),
         imbalance=math.nan if balance is None else float(balance["imbalance_mean"]),
@@ -164,9 +165,9 @@ def facts_of(report: Report, packets: Packets) -> Facts:
     )
 
 
-def between_switches(link: Link) -> bool:
+def between_switches(link: Link, nodes: Nodes) -> bool:
     """Whether a link joins two switches."""
-    return bool(link.get("fabric", "host" not in str(link["name"])))
+    return bool(link["fabric"] if "fabric" in link else nodes.between_switches(str(link["name"])))
 
 
 def hottest(links: Iterable[Link]) -> LinkUse | None:

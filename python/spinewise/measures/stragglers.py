@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spinewise.magnitudes import PS_PER_SECOND
+from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.measures.tables import Values
 from spinewise.measures.units import counted, duration
 
@@ -37,6 +38,7 @@ class Late:
         time_s: its completion time; NaN if unfinished.
         ideal_s: its least possible time.
         reasons: the events that delayed it, in words, the gravest first; empty if it only waited in queues.
+        nodes: the names of hosts.
     """
 
     flow: int
@@ -47,6 +49,7 @@ class Late:
     time_s: float
     ideal_s: float
     reasons: tuple[str, ...]
+    nodes: Nodes = NUMBERED
 
     @property
     def excess_s(self) -> float:
@@ -55,7 +58,8 @@ class Late:
 
     def __str__(self) -> str:
         step = f", step {self.step}" if self.step else ""
-        return f"flow {self.flow} (host {self.src} to {self.dst}{step})"
+        src, dst = self.nodes.said(self.src), self.nodes.given[self.dst] if self.nodes.given else self.dst
+        return f"flow {self.flow} ({src} to {dst}{step})"
 
 
 @dataclass(frozen=True)
@@ -107,12 +111,12 @@ Columns = Mapping[str, Values]
 """Columns of the flows of a round, `NEEDED` ones at least, in the order of their steps."""
 
 
-def straggler(flows: Columns, last: int, begin_s: float) -> Straggler:
+def straggler(flows: Columns, last: int, begin_s: float, nodes: Nodes = NUMBERED) -> Straggler:
     """Find why a round of these flows, which began at `begin_s`, ended with flow `last`."""
     chain = [int(np.flatnonzero(flows["flow"] == last)[0])]
     while (before := waited_for(flows, chain[-1])) is not None:
         chain.append(before)
-    told = tuple(late(flows, at, begin_s) for at in reversed(chain))
+    told = tuple(late(flows, at, begin_s, nodes) for at in reversed(chain))
     return Straggler(told, max(told, key=lambda one: one.excess_s))
 
 
@@ -139,7 +143,7 @@ def of_step(flows: Columns, step: int) -> slice:
     return slice(int(first), int(last))
 
 
-def late(flows: Columns, at: int, begin_s: float) -> Late:
+def late(flows: Columns, at: int, begin_s: float, nodes: Nodes) -> Late:
     """A flow of a round that began at `begin_s`."""
     row = {name: flows[name][at].item() for name in NEEDED}
     ideals = np.sort(flows["ideal_fct_ps"][of_step(flows, row["step"])])
@@ -152,6 +156,7 @@ def late(flows: Columns, at: int, begin_s: float) -> Late:
         time_s=row["fct_ps"] / PS_PER_SECOND if row["finished"] else math.nan,
         ideal_s=row["ideal_fct_ps"] / PS_PER_SECOND,
         reasons=tuple(reasons(row, int(ideals[len(ideals) // 2]))),
+        nodes=nodes,
     )
 
 

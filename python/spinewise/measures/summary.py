@@ -8,7 +8,6 @@ table says so. UDP sources do not belong to any class.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
@@ -22,6 +21,7 @@ from spinewise.measures.classes import ALL, ClassSummary, least_slowdown, named,
 from spinewise.measures.distribution import Distribution
 from spinewise.measures.entries import EntrySummary, summarise_entries
 from spinewise.measures.facts import Facts, facts_of
+from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.measures.notices import Notice, notices
 from spinewise.measures.overlap import outlasted
 from spinewise.measures.packets import Packets, ratio, sum_packets
@@ -170,7 +170,8 @@ def summarise(
     counters = report["counters"]
     has_rows = flows.num_rows > 0 or not report["flows"]
     packets = sum_packets(flows) if has_rows else Packets.of_totals(report["totals"])
-    facts = facts_of(report, packets)
+    nodes = Nodes.of(spec)
+    facts = facts_of(report, packets, nodes)
     entries = summarise_entries(flows, report, spec, method)
     classes = (
         summarise_rows(flows, spec.get("metrics", {}).get("size_classes", []), method)
@@ -186,7 +187,7 @@ def summarise(
         created_bytes=int(counters["created"]["bytes"]),
         loads=known_loads(loads) if loads else {},
         overloaded=bool(loads and loads["overloaded"]),
-        links=link_tiers(report["links"]),
+        links=link_tiers(report["links"], nodes),
         deadlock=list(report.get("deadlock") or []),
         faults=fault_counts(report),
         warnings=[
@@ -223,7 +224,7 @@ def fault_counts(report: Report) -> dict[str, int]:
     }
 
 
-def link_tiers(links: Sequence[Link]) -> list[TierUse]:
+def link_tiers(links: Sequence[Link], nodes: Nodes = NUMBERED) -> list[TierUse]:
     """Utilisation over the whole run, drops, losses, marks, pauses and trims of the links, by tier (leaf->spine, …).
 
     Pauses count at the link whose sender was paused; `paused_s` sums the seconds of all its data queues.
@@ -231,7 +232,7 @@ def link_tiers(links: Sequence[Link]) -> list[TierUse]:
     """
     tiers: dict[str, list[Link]] = {}
     for link in links:
-        tiers.setdefault(tier(str(link["name"])), []).append(link)
+        tiers.setdefault(nodes.tier(str(link["name"])), []).append(link)
     result: list[TierUse] = []
     for name, members_ in tiers.items():
         used = np.array([float(link["utilisation"]) for link in members_])
@@ -253,11 +254,6 @@ def link_tiers(links: Sequence[Link]) -> list[TierUse]:
             }
         )
     return result
-
-
-def tier(link_name: str) -> str:
-    """The tier of a link: "leaf0->spine3#1" is of "leaf->spine"."""
-    return re.sub(r"\d+(#\d+)?", "", link_name)
 
 
 def offered_on_the_wire(report: Report) -> float:

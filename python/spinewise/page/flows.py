@@ -8,8 +8,9 @@ import numpy.typing as npt
 from spinewise.explanation import explain, story
 from spinewise.explanation.choices import Choices
 from spinewise.explanation.explain import Story
-from spinewise.explanation.facts import FlowFacts, flow_facts
+from spinewise.explanation.facts import FlowFacts, between, flow_facts
 from spinewise.measures import units
+from spinewise.measures.nodes import Nodes
 from spinewise.page.charts import rounded
 from spinewise.page.model import Axis, Chart, Curve, Path
 from spinewise.page.packed import Block
@@ -34,7 +35,7 @@ def path(result: Result, flow: int, track: int, places: dict[str, int], block: B
     title = titled(flow, facts)
     if flow not in result.report.get("traced_flows", ()) or result.trace is None:
         return Path(flow, track, title, told(facts), tuple(reasons(facts)), run)
-    choices = Choices(result.trace, flow)
+    choices = Choices(result.trace, flow, nodes=Nodes.of(result.spec))
     if not len(choices):
         return Path(flow, track, title, told(facts), tuple(reasons(facts)), run)
     said = explain.story(result, flow)
@@ -67,7 +68,7 @@ def titled(flow: int, facts: FlowFacts) -> str:
     if "fct_us" not in facts:
         return f"flow {flow}"
     size = units.size(facts["size_bytes"])
-    return f"flow {flow}: {facts['traffic']}, {size}, host {facts['src']} to host {facts['dst']}"
+    return f"flow {flow}: {facts['traffic']}, {size}, {between(facts)}"
 
 
 def way(choices: Choices, at: int) -> str:

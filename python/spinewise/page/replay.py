@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from spinewise import core
 from spinewise.figures.topology import TIERS, positions
-from spinewise.measures.summary import tier
+from spinewise.measures.nodes import HOST, Nodes
 from spinewise.measures.tables import numbers
 from spinewise.page import flows
 from spinewise.page.again import FRAMES, Sampled, slowest
@@ -112,8 +112,18 @@ def replay(runs: Sequence[Sampled], colours: Sequence[str], block: Block) -> Rep
 
 def how_drawn(fabric: Fabric) -> Drawn:
     """Draw as lines, if there are few enough to distinguish, and to draw sixty times a second."""
-    between = sum("host" not in fabric.tiers[link.tier] for link in fabric.links)
+    between = len(between_switches(fabric))
     return "lines" if between <= MOST_LINES else "cells"
+
+
+def between_switches(fabric: Fabric) -> list[Link]:
+    """The links of a drawn fabric that join two switches."""
+    return [link for link in fabric.links if not touches_host(fabric, link)]
+
+
+def touches_host(fabric: Fabric, link: Link) -> bool:
+    """Whether a link of a drawn fabric leads to a host or from one."""
+    return HOST in (fabric.nodes[link.begin].tier, fabric.nodes[link.end].tier)
 
 
 def picked(runs: Sequence[Sampled], places: dict[str, int], block: Block) -> tuple[Path, ...]:
@@ -139,7 +149,7 @@ SHOWN_AS: dict[Drawn, str] = {
 def note(runs: Sequence[Sampled], fabric: Fabric, clock: Clock, drawn: Drawn) -> str:
     """A note with what a reader must know."""
     text = f"A frame lasts {clock.frame_us:g} µs. {SHOWN_AS[drawn]}"
-    between = [link for link in fabric.links if "host" not in fabric.tiers[link.tier]]
+    between = between_switches(fabric)
     if drawn == "lines" and any(link.slow or not link.up for link in between):
         text += " Dashed: a link that is slower than its tier, or down, for the whole run."
     if any(run.result.spec.get("fault") for run in runs):
@@ -148,7 +158,7 @@ def note(runs: Sequence[Sampled], fabric: Fabric, clock: Clock, drawn: Drawn) ->
     if beyond:
         end = clock.frames * clock.frame_us
         text += f" The replay ends at {end:,.0f} µs, when 99 in 100 flows have arrived; the runs continue."
-    if not any("host" in name for name in fabric.tiers):
+    if not any(touches_host(fabric, link) for link in fabric.links):
         text += " Links to hosts are left out."
     return text
 
@@ -164,8 +174,9 @@ def fabric_of(result: Result) -> Fabric:
     )
     number = {node.name: place for place, node in enumerate(nodes)}
     many = len(told["links"]) > MOST_LINKS
-    wanted = [link for link in told["links"] if not (many and "host" in tier(link["name"]))]
-    tiers = list(dict.fromkeys(tier(link["name"]) for link in wanted))
+    kinds, called = {node.name: node.tier for node in nodes}, Nodes.of(result.spec)
+    wanted = [link for link in told["links"] if not (many and HOST in (kinds[link["from"]], kinds[link["to"]]))]
+    tiers = list(dict.fromkeys(called.tier(link["name"]) for link in wanted))
     return Fabric(
         nodes,
         tuple(
@@ -174,7 +185,7 @@ def fabric_of(result: Result) -> Fabric:
                 begin=number[link["from"]],
                 end=number[link["to"]],
                 rate_bps=float(link["rate_bps"]),
-                tier=tiers.index(tier(link["name"])),
+                tier=tiers.index(called.tier(link["name"])),
                 slow=bool(link["slow"]),
                 up=bool(link["up"]),
             )

@@ -19,6 +19,7 @@ from spinewise.measures.classes import ALL
 from spinewise.measures.collectives import Collectives, Job
 from spinewise.measures.entries import entries_of
 from spinewise.measures.least import Ways
+from spinewise.measures.nodes import Nodes
 from spinewise.measures.plain import plain
 from spinewise.measures.report import Report
 from spinewise.measures.summary import Summary, summarise
@@ -101,7 +102,7 @@ class Result:
     def rounds(self) -> Collectives:
         """Collective operations, requests and other rounds: their times, bandwidths and stragglers."""
         ways = partial(Ways.of, self.spec, self.report)
-        return Collectives(self.collectives, self.flows, entries_of(self.spec), ways)
+        return Collectives(self.collectives, self.flows, entries_of(self.spec), ways, Nodes.of(self.spec))
 
     def series_of(self, name: str, entity: str | None = None) -> tuple[Numbers, Numbers]:
         """Times in seconds and values of one series, of all entities or of one.

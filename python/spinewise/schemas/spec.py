@@ -143,10 +143,22 @@ def links() -> dict[str, Schema]:
     """The lists of a graph, each entry as a list or as a table."""
     cable, route = "entries of topology.links", "entries of topology.routes"
     said = keys('[topology] kind = "links"')
+    node = one_of(HOST, TEXT)
+    by_node = named(plain(cable), ("a", "b")), named(plain(route), ("switch", "dst", "next"))
     return {
-        "links": listed(one_of(listed(NUMBER, 4, 4), plain(cable)), 1) | {"description": said["links"]["description"]},
-        "routes": listed(one_of(listed(HOST, 3, 3), plain(route))) | {"description": said["routes"]["description"]},
+        "names": filled(said["names"], TEXT),
+        "links": filled(said["links"], one_of(listed(one_of(NUMBER, TEXT), 4, 4), by_node[0])) | {"minItems": 1},
+        "routes": filled(said["routes"], one_of(listed(node, 3, 3), by_node[1])),
     }
+
+
+def named(schema: Schema, ends: Iterable[str]) -> Schema:
+    """A table in which these keys may also hold names of nodes."""
+    properties = dict(cast("dict[str, Schema]", schema["properties"]))
+    for end in ends:
+        number = {word: value for word, value in properties[end].items() if word != "description"}
+        properties[end] = one_of(number, TEXT) | {"description": properties[end]["description"]}
+    return schema | {"properties": cast("Json", properties)}
 
 
 def switch() -> Schema:

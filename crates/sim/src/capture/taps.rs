@@ -88,12 +88,10 @@ fn ports(n: usize, name: &str, topology: &Topology) -> Result<Vec<LinkId>, SpecE
         return Ok((0..topology.ports(node)).map(|port| topology.out_number(node, port)).collect());
     }
     let links = topology.links.ids();
-    let arrow = |link: &LinkId| {
-        let known = topology.link_name(*link);
-        // A shell takes ">" for itself.
-        known == name || known.replacen("->", "-", 1) == name
-    };
-    if let Some(link) = links.clone().find(arrow) {
+    // A shell takes ">" for itself; a node's own name may have a "-" in it.
+    let exact = links.clone().find(|&link| topology.link_name(link) == name);
+    let dashed = |link: &LinkId| topology.link_name(*link).replacen("->", "-", 1) == name;
+    if let Some(link) = exact.or_else(|| links.clone().find(dashed)) {
         return Ok(vec![link]);
     }
     let nodes = topology.node_ids().map(|node| topology.node_name(node));

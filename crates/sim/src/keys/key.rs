@@ -335,3 +335,9 @@ pub(crate) fn bytes_said(bytes: u64) -> String {
 pub(crate) fn tenths(us: f64) -> Value {
     tidy((us * 10.0).round().max(1.0) / 10.0)
 }
+
+/// Whether a character is visible when printed: bidi controls, line breaks and zero-width characters are not.
+pub(crate) fn is_printable(c: char) -> bool {
+    let hidden = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    !c.is_control() && !hidden
+}

@@ -39,10 +39,10 @@ fn small_window(config: &UetConfig, net: &Net, flows: &Flows) -> Option<Warning>
     reliable(flows).map(FlowSpec::sender).filter(|host| slow.contains(host)).min().map(|host| {
         let rate = rate_of(host);
         let text = format!(
-            "host{} never sends: its window, one and a half bandwidth-delay products of its link of {}, is {} bytes, \
+            "{} never sends: its window, one and a half bandwidth-delay products of its link of {}, is {} bytes, \
              and a packet needs {packet}. Senders without a window rely on credit alone: transport.congestion_control \
              = \"none\" and transport.receiver_credit = true.",
-            host.number(),
+            net.topology.node_name(net.topology.host_node(host)),
             gbps(rate),
             window_of(rate)
         );

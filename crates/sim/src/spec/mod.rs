@@ -55,7 +55,7 @@ pub use warning::Warning;
 
 use crate::bank::Entry;
 pub use crate::keys::{Auto, SpecError};
-use crate::keys::{Default, Kind, Reader, keys};
+use crate::keys::{Default, Kind, Reader, is_printable, keys};
 use crate::transport::TransportSpec;
 use crate::transport::rdma::Recovery;
 use presets::{PRESETS, Preset};
@@ -238,12 +238,6 @@ fn read_faults(
     let (detection, told) = detection::read(&keys.detection.clone().unwrap_or_default())?;
     reader.set_resolved("detection", told);
     Ok((!faults.is_empty()).then_some(FaultSpec { faults, detection }))
-}
-
-/// Whether a character is visible when printed: bidi controls, line breaks and zero-width characters are not.
-pub(crate) fn is_printable(c: char) -> bool {
-    let hidden = matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    !c.is_control() && !hidden
 }
 
 /// A name becomes a folder.

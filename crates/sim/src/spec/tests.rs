@@ -111,10 +111,10 @@ fn everything() -> Vec<Value> {
         }),
         json!({
             "topology": {
-                "kind": "links", "hosts": 6, "switches": 3,
+                "kind": "links", "hosts": 6, "switches": 3, "names": ["a", "b", "c", "d", "e", "f", "g", "h", "i"],
                 "links": [[0, 6, 10, 1000], [1, 6, 10, 1000], [2, 7, 2.5, 0.001], [3, 7, 1, 1], [4, 8, 1, 1], [8, 5, 1, 1],
                           {"a": 6, "b": 7, "rate_gbps": 40, "delay_ns": 500}, [8, 7, 40, 500.5]],
-                "routes": [[6, 2, 7], {"switch": 6, "dst": 3, "next": 7}, [7, 2, 2]],
+                "routes": [["g", 2, 7], {"switch": 6, "dst": 3, "next": "h"}, [7, 2, 2]],
                 "switch_latency_ns": 300, "tx_time_rounding": "floor_1ns",
             },
             "traffic": udp(),

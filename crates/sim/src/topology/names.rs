@@ -1,6 +1,7 @@
 //! Nodes by name, as in reports and specs.
 
 use super::Topology;
+use super::spec::some_of;
 use crate::ids::NodeId;
 use crate::keys::SpecError;
 use serde_json::json;
@@ -30,6 +31,9 @@ impl Names<'_> {
     /// There is none; the message lists the existing ones, and likely intentions.
     pub(crate) fn find(&self, key: impl Fn() -> String, name: &str) -> Result<NodeId, SpecError> {
         self.get(name).ok_or_else(|| {
+            if self.topology.has_given_names() {
+                return self.none_of_given(key(), name);
+            }
             let tiers = self.tiers();
             let ranges = tiers.iter().map(|(tier, first, last)| match first == last {
                 true => format!("{tier}{first}"),
@@ -42,6 +46,13 @@ impl Names<'_> {
                 None => error.did_you_mean(name, self.by_name.keys().map(String::as_str)),
             }
         })
+    }
+
+    /// The error that no node was given this name.
+    fn none_of_given(&self, key: String, name: &str) -> SpecError {
+        let names: Vec<String> = self.topology.node_ids().map(|node| self.topology.node_name(node)).collect();
+        let each = || names.iter().map(String::as_str);
+        SpecError::new(key, &json!(name), format!("the name of a node: {}", some_of(each()))).did_you_mean(name, each())
     }
 
     /// The name of each tier's nodes, and their first and last numbers.

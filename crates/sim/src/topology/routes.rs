@@ -139,7 +139,7 @@ impl Topology {
                     names.join(" -> "),
                     format!("routes that end at {}", self.node_name(self.leaf_node(leaf))),
                 )
-                .hint(format!("packets to host {} would loop", self.hosts_of(leaf)[0].number())));
+                .hint(format!("packets to {} would loop", self.host_said(self.hosts_of(leaf)[0]))));
             }
         }
         Ok(())

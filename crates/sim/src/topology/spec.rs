@@ -3,6 +3,7 @@
 mod fat_tree;
 mod leaf_spine;
 mod links;
+mod node_names;
 mod overrides;
 mod transit;
 
@@ -18,6 +19,7 @@ pub use leaf_spine::{LeafSpine, LinkOverride};
 pub(crate) use leaf_spine::{LeafSpineKeys, OverrideKeys};
 pub use links::{Cable, Graph, StaticRoute};
 pub(crate) use links::{GraphKeys, LinkKeys, RouteKeys};
+pub(super) use node_names::some_of;
 pub use overrides::{Change, Direction};
 
 /// A million hosts.

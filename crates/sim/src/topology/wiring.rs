@@ -126,6 +126,7 @@ impl Plan {
             nominal_uplinks,
             labels: self.labels.clone(),
             naming: self.naming,
+            given_names: Vec::new(),
             candidates: Vec::new(),
             routes: Vec::new(),
             uniform: None,
@@ -261,6 +262,7 @@ impl Topology {
         let mut laid = plan.lay();
         laid.add_latency();
         let mut topology = laid.topology;
+        topology.given_names.clone_from(&graph.names);
         topology.fixed = topology.static_ports(graph, node);
         topology.fill_routes(u32::MAX, go_on);
         topology.refuse_loops()?;

@@ -43,6 +43,7 @@ mod lossless;
 mod luopan;
 mod meet;
 mod mptcp;
+mod node_names;
 mod parameters;
 mod pdlb_fig1;
 mod plb_by_step;

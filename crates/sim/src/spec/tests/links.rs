@@ -92,7 +92,7 @@ fn graphs() {
         (json!({"hosts": 0}), "topology.hosts = 0: expected a whole number from 1 to 1048576"),
         (
             json!({"leaves": 2}),
-            "topology.leaves = 2: expected one of the keys kind, hosts, switches, links, routes, switch_latency_ns, tx_time_rounding; leaves is a key of [topology] kind = \"leaf_spine\"",
+            "topology.leaves = 2: expected one of the keys kind, hosts, switches, names, links, routes, switch_latency_ns, tx_time_rounding; leaves is a key of [topology] kind = \"leaf_spine\"",
         ),
         (
             json!({"kind": "link"}),
@@ -236,4 +236,88 @@ fn host_schemes_in_deep_graphs() {
         format!("scheme.path_tag = \"explicit\": expected \"outer\" or \"inner\" in this graph; {}", why("presto"))
     );
     assert!(refused(json!({"name": "presto", "path_tag": "outer"})).is_ok());
+}
+
+// ---- names of nodes -----------------------------------------------------------------------------------------------
+
+/// Names of the nodes of the two racks.
+const CALLED: [&str; 7] = ["gpu00", "gpu01", "gpu02", "gpu03", "tor-a", "tor-b", "spine"];
+
+/// The message for the two racks when node `node` is called `name`.
+fn called(node: usize, name: &Value) -> String {
+    let mut names: Vec<Value> = CALLED.map(Value::from).into();
+    names[node] = name.clone();
+    message(&json!({"names": names}))
+}
+
+#[test]
+fn every_node_has_one_name_that_reports_can_print() {
+    let allowed = "expected a name of 1 to 60 printable characters, with no blank at either end, no # and no ->";
+    let long = "x".repeat(61);
+    for name in ["", " ", " a", "tor->1", "tor#1", "a\tb", "a\u{7}", "web\u{202e}txt", &long] {
+        let value = json!(name);
+        assert_eq!(called(1, &value), format!("topology.names[1] = {value}: {allowed}"));
+    }
+    assert_eq!(called(6, &json!(3)), format!("topology.names[6] = 3: {allowed}"));
+    assert_eq!(
+        called(6, &json!("gpu01")),
+        "topology.names[6] = \"gpu01\": expected a name that no other node has; names[1] is the same"
+    );
+    assert_eq!(
+        message(&json!({"names": ["a", "b"]})),
+        "topology.names = 2 names: expected 7 names, one for each of 4 hosts and then 3 switches"
+    );
+    assert!(called(1, &json!("räck 3, GPU/7")).starts_with("accepted"));
+}
+
+#[test]
+fn links_and_routes_may_name_nodes_by_their_names() {
+    let traffic = json!([{"kind": "flows", "list": [{"src": 0, "dst": 2, "size_bytes": 1}]}]);
+    let by = |node: &dyn Fn(usize) -> Value| {
+        let cables = [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (5, 6)];
+        let mut links: Vec<Value> = cables.iter().map(|&(a, b)| json!([node(a), node(b), 10, 1000])).collect();
+        links[5] = json!({"a": node(5), "b": node(6), "rate_gbps": 10, "delay_ns": 1000});
+        let routes = [2, 3].map(|dst| json!([node(4), node(dst), node(6)]));
+        json!({"topology": {"kind": "links", "hosts": 4, "switches": 3, "names": CALLED, "links": links,
+                            "routes": routes}, "traffic": traffic})
+    };
+    let [named, numbered] = [by(&|node| json!(CALLED[node])), by(&|node| json!(node))].map(resolved);
+    assert_eq!(named.resolved, numbered.resolved);
+    assert_eq!(named.resolved["topology"]["links"][4], json!([4, 6, 10, 1000]));
+    assert_eq!(named.resolved["topology"]["names"], json!(CALLED));
+    let plain = resolved(json!({"topology": two_racks(), "traffic": traffic}));
+    assert_eq!(plain.resolved["topology"].get("names"), None, "without names, the spec is as it always was");
+}
+
+#[test]
+fn errors_of_named_graphs_name_nodes() {
+    let with = |more: Value| {
+        let mut links = two_racks()["links"].as_array().expect("a list").clone();
+        links.extend(more.as_array().expect("a list").iter().cloned());
+        message(&json!({"names": CALLED, "links": links}))
+    };
+    assert_eq!(
+        with(json!([["tor-a", "spin", 10, 1000]])),
+        "topology.links[6].b = \"spin\": expected the number or the name of a node: gpu00, gpu01, gpu02, gpu03, tor-a, \
+         tor-b, spine; did you mean \"spine\"?"
+    );
+    assert_eq!(
+        with(json!([["spine", "spine", 10, 1000]])),
+        "topology.links[6].b = \"spine\": expected a node other than a"
+    );
+    assert_eq!(
+        with(json!([["spine", "gpu02", 10, 1000]])),
+        "topology.links[6] = [\"spine\",\"gpu02\",10,1000]: expected one link for each host; host \"gpu02\" already has \
+         links[2]; a server with several NICs is as many hosts"
+    );
+    assert_eq!(
+        message(&json!({"names": CALLED, "routes": [["tor-a", "gpu02", "tor-b"]]})),
+        "topology.routes[0].next = \"tor-b\": expected a switch linked to switch \"tor-a\": \"spine\""
+    );
+    let unnamed = message(&json!({"routes": [["tor-a", "gpu02", "tor-b"]]}));
+    assert_eq!(
+        unnamed,
+        "topology.routes[0].switch = \"tor-a\": expected the number of a node; nodes have names where topology.names \
+         gives them"
+    );
 }

@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::KINDS;
-use crate::keys::{Default, Kind, Reader, SpecError, keys};
-use crate::spec::is_printable;
+use crate::keys::{Default, Kind, Reader, SpecError, is_printable, keys};
 use crate::spec::metrics::{SizeClass, read_classes};
 use crate::transport::TransportSpec;
 

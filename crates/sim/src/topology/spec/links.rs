@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 use spinewise_policy::Span;
 
+use super::node_names::{self, NAMES, NodeNames};
 use super::{DEFAULT_ROUNDING, KINDS, MOST_HOSTS, TxTimeRounding};
 use crate::keys::{Default, Kind, Reader, SpecError, Unit, Zero, keys, tidy};
 use crate::topology::Topology;
@@ -34,6 +35,9 @@ keys! {
         hosts: u32, Kind::Integer { min: 1, max: MOST_HOSTS }, Default::Required;
         /// Switches: the nodes that follow the hosts.
         switches: u32, Kind::Integer { min: 1, max: MOST_SWITCHES }, Default::Required;
+        /// Names of the nodes, in the order of their numbers: reports, links, faults and captures then name nodes so, and
+        /// links and routes here may too.
+        names: Option<Vec<Value>>, Kind::List(NAMES), Default::Nothing("hosts host0, host1, …; switches by their numbers, such as switch130");
         /// All links, each as [node, node, rate_gbps, delay_ns]: the same in both directions. Two switches may have
         /// parallel links.
         links: Vec<Value>, Kind::List("a list of links"), Default::Required;
@@ -82,6 +86,8 @@ pub struct Graph {
     pub hosts: u32,
     /// Number of switches, which are the others.
     pub switches: u32,
+    /// Names of the nodes, if they are given.
+    pub names: Vec<String>,
     /// All links.
     pub links: Vec<Cable>,
     /// Next hops that replace shortest paths.
@@ -130,6 +136,7 @@ pub(super) fn read(
     let mut graph = Graph {
         hosts: keys.hosts,
         switches: keys.switches,
+        names: node_names::read(keys.names.as_deref(), keys.hosts, keys.switches)?,
         links: Vec::with_capacity(keys.links.len()),
         routes: Vec::with_capacity(keys.routes.len()),
         switch_latency: keys.switch_latency_ns,
@@ -137,10 +144,12 @@ pub(super) fn read(
         most_ways: 0,
         tags_name_paths: false,
     };
-    let told = read_links(&keys.links, &mut graph)?;
+    let own_names = graph.names.clone();
+    let names = NodeNames::new(&own_names);
+    let told = read_links(&keys.links, &mut graph, &names)?;
     reader.set_resolved("links", told);
-    let leaf_of = check_graph(&graph, &reader)?;
-    let told = read_routes(&keys.routes, &mut graph, &leaf_of)?;
+    let leaf_of = check_graph(&graph, &reader, &names)?;
+    let told = read_routes(&keys.routes, &mut graph, &leaf_of, &names)?;
     reader.set_resolved("routes", told);
     let wired = Topology::links(&graph, ALWAYS)?;
     graph.leaves = wired.leaves;
@@ -160,26 +169,28 @@ fn table(path: &str, value: &Value, names: &[&str], allowed: &str) -> Result<Map
     }
 }
 
-fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
+fn read_links(list: &[Value], graph: &mut Graph, names: &NodeNames<'_>) -> Result<Value, SpecError> {
     let (hosts, nodes) = (graph.hosts, graph.hosts + graph.switches);
     let mut resolved = Vec::with_capacity(list.len());
     let mut link_of = vec![None; hosts as usize];
     for (index, value) in list.iter().enumerate() {
         let path = format!("topology.links[{index}]");
         let table = table(&path, value, &["a", "b", "rate_gbps", "delay_ns"], LINK)?;
+        let table = names.numbered(&path, table, &["a", "b"])?;
         let mut reader = Reader::new(&path, LinkKeys::KEYS, &table)?;
         let keys = LinkKeys::read(&mut reader)?;
         let (a, b) = (keys.a, keys.b);
         check_node(&reader, "a", a, graph)?;
         check_node(&reader, "b", b, graph)?;
         if a == b {
-            return Err(reader.refuse("b", "a node other than a"));
+            return Err(names.refuse(&reader, "b", b, "a node other than a"));
         }
         if a < hosts && b < hosts {
-            return Err(reader.refuse("b", format!("a switch, {hosts} to {}: hosts are linked to switches", nodes - 1)));
+            let allowed = format!("a switch, {hosts} to {}: hosts are linked to switches", nodes - 1);
+            return Err(names.refuse(&reader, "b", b, allowed));
         }
         if let Some(other) = link_of.get_mut(a.min(b) as usize).and_then(|link| link.replace(index)) {
-            let allowed = format!("one link for each host; host {} already has links[{other}]", a.min(b));
+            let allowed = format!("one link for each host; host {} already has links[{other}]", names.of(a.min(b)));
             return Err(SpecError::new(path, value, allowed).hint("a server with several NICs is as many hosts"));
         }
         graph.links.push(Cable { a, b, rate: keys.rate_gbps, delay: keys.delay_ns });
@@ -189,7 +200,7 @@ fn read_links(list: &[Value], graph: &mut Graph) -> Result<Value, SpecError> {
         Some(host) => Err(SpecError::new(
             "topology.hosts",
             &hosts.into(),
-            format!("one link for each host; topology.links has none for host {host}"),
+            format!("one link for each host; topology.links has none for host {}", names.of(host as u32)),
         )),
         None => Ok(Value::Array(resolved)),
     }
@@ -205,7 +216,7 @@ fn check_node(reader: &Reader<'_>, name: &str, node: u32, graph: &Graph) -> Resu
 }
 
 /// Refuses graphs that are disconnected or too large; returns the switch of each host.
-fn check_graph(graph: &Graph, reader: &Reader<'_>) -> Result<Vec<u32>, SpecError> {
+fn check_graph(graph: &Graph, reader: &Reader<'_>, names: &NodeNames<'_>) -> Result<Vec<u32>, SpecError> {
     let (hosts, nodes) = (graph.hosts as usize, (graph.hosts + graph.switches) as usize);
     let mut neighbours = vec![Vec::new(); nodes];
     for link in &graph.links {
@@ -214,7 +225,7 @@ fn check_graph(graph: &Graph, reader: &Reader<'_>) -> Result<Vec<u32>, SpecError
     }
     let most = neighbours.iter().map(Vec::len).enumerate().max_by_key(|&(_, ports)| ports);
     if let Some((node, ports)) = most.filter(|&(_, ports)| ports > MOST_PORTS) {
-        let allowed = format!("at most {MOST_PORTS} links per switch; switch {node} has {ports}");
+        let allowed = format!("at most {MOST_PORTS} links per switch; switch {} has {ports}", names.of(node as u32));
         return Err(reader.refuse("switches", allowed));
     }
     let cables = graph.links.len() - hosts;
@@ -241,14 +252,15 @@ fn check_graph(graph: &Graph, reader: &Reader<'_>) -> Result<Vec<u32>, SpecError
     }
     match (hosts..nodes).chain(0..hosts).find(|&node| !reached[node]) {
         Some(node) => {
-            let allowed = format!("switches that are all connected; no path leads from node {hosts} to node {node}");
+            let [from, to] = [hosts, node].map(|node| names.of(node as u32));
+            let allowed = format!("switches that are all connected; no path leads from node {from} to node {to}");
             Err(reader.refuse("switches", allowed))
         }
         None => Ok(leaf_of),
     }
 }
 
-fn read_routes(list: &[Value], graph: &mut Graph, leaf_of: &[u32]) -> Result<Value, SpecError> {
+fn read_routes(list: &[Value], graph: &mut Graph, leaf_of: &[u32], names: &NodeNames<'_>) -> Result<Value, SpecError> {
     let hosts = graph.hosts;
     let linked: BTreeSet<(u32, u32)> =
         graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect();
@@ -257,6 +269,7 @@ fn read_routes(list: &[Value], graph: &mut Graph, leaf_of: &[u32]) -> Result<Val
     for (index, value) in list.iter().enumerate() {
         let path = format!("topology.routes[{index}]");
         let table = table(&path, value, &["switch", "dst", "next"], ROUTE)?;
+        let table = names.numbered(&path, table, &["switch", "dst", "next"])?;
         let mut reader = Reader::new(&path, RouteKeys::KEYS, &table)?;
         let RouteKeys { switch, dst, next } = RouteKeys::read(&mut reader)?;
         for (name, node) in [("switch", switch), ("dst", dst), ("next", next)] {
@@ -264,20 +277,21 @@ fn read_routes(list: &[Value], graph: &mut Graph, leaf_of: &[u32]) -> Result<Val
         }
         if switch < hosts {
             let allowed = format!("a switch, {hosts} to {}; hosts have one link", hosts + graph.switches - 1);
-            return Err(reader.refuse("switch", allowed));
+            return Err(names.refuse(&reader, "switch", switch, allowed));
         }
         if dst >= hosts {
-            return Err(reader.refuse("dst", format!("a host, 0 to {}", hosts - 1)));
+            return Err(names.refuse(&reader, "dst", dst, format!("a host, 0 to {}", hosts - 1)));
         }
         let own = leaf_of[dst as usize] == switch;
         if own && next != dst {
-            return Err(reader.refuse("next", format!("{dst}, which is linked to switch {switch}")));
+            let allowed = format!("{}, which is linked to switch {}", names.of(dst), names.of(switch));
+            return Err(names.refuse(&reader, "next", next, allowed));
         }
         if !own && (next < hosts || !linked.contains(&(switch, next))) {
             let neighbours: Vec<String> =
-                linked.range((switch, hosts)..=(switch, u32::MAX)).map(|(_, node)| node.to_string()).collect();
-            let allowed = format!("a switch linked to switch {switch}: {}", neighbours.join(", "));
-            return Err(reader.refuse("next", allowed));
+                linked.range((switch, hosts)..=(switch, u32::MAX)).map(|&(_, node)| names.of(node)).collect();
+            let allowed = format!("a switch linked to switch {}: {}", names.of(switch), neighbours.join(", "));
+            return Err(names.refuse(&reader, "next", next, allowed));
         }
         let route = StaticRoute { switch, dst, next };
         if let Some(other) = seen.insert(route, index) {
@@ -286,12 +300,12 @@ fn read_routes(list: &[Value], graph: &mut Graph, leaf_of: &[u32]) -> Result<Val
         graph.routes.push(route);
         resolved.push(json!([switch, dst, next]));
     }
-    check_alike(graph, leaf_of)?;
+    check_alike(graph, leaf_of, names)?;
     Ok(Value::Array(resolved))
 }
 
 /// Routes are kept per leaf: those to the hosts of one leaf must be the same.
-fn check_alike(graph: &Graph, leaf_of: &[u32]) -> Result<(), SpecError> {
+fn check_alike(graph: &Graph, leaf_of: &[u32], names: &NodeNames<'_>) -> Result<(), SpecError> {
     let mut next_hops: BTreeMap<(u32, u32), BTreeSet<u32>> = BTreeMap::new();
     for route in graph.routes.iter().filter(|route| route.next != route.dst) {
         next_hops.entry((route.switch, route.dst)).or_default().insert(route.next);
@@ -307,8 +321,15 @@ fn check_alike(graph: &Graph, leaf_of: &[u32]) -> Result<(), SpecError> {
         if let Some(&other) = hosts_of[&leaf].iter().find(|&&host| to(host) != to(first)) {
             return Err(SpecError::said(
                 "topology.routes",
-                format!("from switch {switch} to host {first} by {:?}, to host {other} by {:?}", to(first), to(other)),
-                format!("the same next nodes for all hosts of switch {leaf} ([]: shortest paths)"),
+                format!(
+                    "from switch {} to host {} by {}, to host {} by {}",
+                    names.of(switch),
+                    names.of(first),
+                    names.list(&to(first)),
+                    names.of(other),
+                    names.list(&to(other))
+                ),
+                format!("the same next nodes for all hosts of switch {} ([]: shortest paths)", names.of(leaf)),
             ));
         }
     }
