@@ -10,7 +10,7 @@ import pytest
 import samples
 import spinewise as sw
 from ring import ring
-from spinewise.advice import files, show
+from spinewise.advice import cases, files, show
 from spinewise.advice.answer import Advice
 from spinewise.advice.observed import observe
 from spinewise.advice.race import Race
@@ -75,7 +75,7 @@ def test_a_case_in_which_the_answer_deadlocks_comes_first(under_hula: Advice) ->
     assert case.tried
     assert case.deadlocks["drill"] > 0
     assert under_hula.wrong[0].startswith("with half the buffers: DEADLOCK on ")
-    assert show.regret_told(case, "drill").startswith("DEADLOCK on ")
+    assert cases.regret_told(case, "drill").startswith("DEADLOCK on ")
     assert "half buffers" not in " ".join(one for one in show.wrong(under_hula) if "not tried" in one)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import spinewise as sw
-from spinewise.advice import show, stress
+from spinewise.advice import cases, show, stress
 from spinewise.advice.conduct import FEWEST_TO_TEST, FIRST_STRESS_SEEDS, STRESS_SEEDS
 from spinewise.advice.trials import PLAIN, Trials
 from spinewise.shapes import Spec
@@ -103,4 +103,4 @@ def test_a_case_without_the_answer_is_told() -> None:
     best = case.regrets[0].scheme
     line = f"UET RPS did not run there (the case leaves it as it is); of the others {best} is the best"
     assert f"unknown with other recovery: {line}" in told
-    assert show.regret_told(case, "UET RPS") == "did not run"
+    assert cases.regret_told(case, "UET RPS") == "did not run"

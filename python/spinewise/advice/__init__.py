@@ -22,7 +22,7 @@
 | `gear` | how to enable it on real equipment; gear.toml |
 | `answer` | the advice as data |
 | `compose` | assembles the advice |
-| `show`, `files` | one screen; advice.json and advice.md |
+| `show`, `cases`, `files` | one screen; its lines about other conditions; advice.json and advice.md |
 """
 
 BUDGET_S = 300.0

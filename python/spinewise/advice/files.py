@@ -9,7 +9,7 @@ from typing import get_args, get_origin, get_type_hints
 
 import msgspec
 
-from spinewise.advice import show
+from spinewise.advice import cases, show
 from spinewise.advice.answer import Advice
 from spinewise.errors import SpecError
 from spinewise.reading import printable
@@ -67,11 +67,11 @@ def markdown(advice: Advice) -> str:
     lines += ["## The best at each level", "", line(heads), line(["---"] * len(heads)), *map(line, rows)]
     tried = [case for case in advice.cases if case.tried]
     if tried:
-        names = show.in_cases(advice)
+        names = cases.in_cases(advice)
         lines += ["", "## Regret: how much worse than the best of these", "", line(["case", *names])]
         lines += [
             line(["---"] * (len(names) + 1)),
-            *(line([case.words, *(show.regret_told(case, name) for name in names)]) for case in tried),
+            *(line([case.words, *(cases.regret_told(case, name) for name in names)]) for case in tried),
         ]
     if advice.simulated:
         lines += ["", "## What was simulated", "", *(f"- {one}" for one in advice.simulated)]

@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from spinewise.advice import setups
-from spinewise.advice.answer import Advice, AimAnswer, CaseAnswer, Entrant, Extreme, LevelAnswer
+from spinewise.advice.answer import Advice, AimAnswer, Entrant, Extreme, LevelAnswer
 from spinewise.advice.candidates import LEVELS, is_outside
+from spinewise.advice.cases import absent, is_absent, is_bounded, regret
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
-from spinewise.advice.stress import Regret
 from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, is_surely_worse, tell, tell_mean, value
 from spinewise.advice.trades import bands, by_first, losses, trade_offs, verdict
 from spinewise.measures import units
@@ -395,48 +395,6 @@ def wrong(advice: Advice) -> list[str]:
             left.setdefault(str(one.because), []).append(one.name)
     lines += [f"not tried: {', '.join(names)} ({because})" for because, names in left.items()]
     return lines or ["nothing else was tried: no time was left"]
-
-
-def regret(case: CaseAnswer, label: str) -> float:
-    """How much worse a scheme was in a case than the best."""
-    found: Regret | None = next((one for one in case.regrets if one.scheme == label), None)
-    return math.nan if found is None else found.mean
-
-
-def is_absent(case: CaseAnswer, label: str) -> bool:
-    """Whether others were compared in a case, and a scheme was not."""
-    return bool(case.regrets) and label not in case.deadlocks and math.isnan(regret(case, label))
-
-
-def absent(case: CaseAnswer, label: str) -> str:
-    """Why a case says nothing of a scheme, and what was the best without it."""
-    because = f" ({case.left[label]})" if label in case.left else ""
-    return f"{label} did not run there{because}; of the others {case.regrets[0].scheme} is the best"
-
-
-def is_bounded(case: CaseAnswer, label: str, band: float) -> bool:
-    """Whether a scheme is surely within the band of the best of a case: the far end of each interval is."""
-    others = [one for one in case.regrets if one.scheme != label]
-    mine = next(one for one in case.regrets if one.scheme == label)
-    if mine.mean > 0.0:
-        return mine.high <= band
-    return all(one.low >= -band for one in others)
-
-
-def regret_told(case: CaseAnswer, label: str) -> str:
-    """How much worse a scheme was in a case than the best, in words."""
-    if label in case.deadlocks:
-        return f"DEADLOCK on {units.counted(case.deadlocks[label], 'seed')}"
-    found = next((one for one in case.regrets if one.scheme == label), None)
-    if found is None:
-        return "did not run" if case.regrets else ""
-    return "best" if found.mean == 0.0 else f"{percent(found.mean)} {interval(found.low, found.high)}"
-
-
-def in_cases(advice: Advice) -> list[str]:
-    """The schemes that were tried in some case."""
-    tried = [label for case in advice.cases for label in (*(one.scheme for one in case.regrets), *case.deadlocks)]
-    return list(dict.fromkeys(tried))
 
 
 def differ(advice: Advice) -> list[str]:

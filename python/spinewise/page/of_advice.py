@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 
-from spinewise.advice import setups, show
+from spinewise.advice import cases, setups, show
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
 from spinewise.advice.extremes import FAR_OFF
@@ -237,7 +237,7 @@ def regrets(advice: Advice) -> list[Table]:
     tried = [case for case in advice.cases if case.tried]
     if not tried:
         return []
-    names = show.in_cases(advice)
+    names = cases.in_cases(advice)
     rows = [(text(case.words), *(regret(case, name, advice) for name in names)) for case in tried]
     heads = ("case", *names)
     note = "How much worse than the best of these, with 95 % Student-t intervals, each case separately."
@@ -247,7 +247,7 @@ def regrets(advice: Advice) -> list[Table]:
 def regret(case: CaseAnswer, label: str, advice: Advice) -> Cell:
     """A cell of the table of regrets: red if it is surely more than the band, grey if it may be chance."""
     # In two lines, so that six schemes fit beside each other.
-    told = show.regret_told(case, label).replace(" [", "\n[")
+    told = cases.regret_told(case, label).replace(" [", "\n[")
     if label in case.deadlocks:
         return Cell(told, None, "bad")
     found = next((one for one in case.regrets if one.scheme == label), None)
