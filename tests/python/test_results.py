@@ -329,3 +329,12 @@ def test_one_flow_is_no_flows(capsys: pytest.CaptureFixture[str]) -> None:
     assert "seed 1, 0 flows, 1 UDP source, simulated" in one.title()
     assert main(["validate", "one_udp_flow"]) == 0
     assert "\n1 flow of " in capsys.readouterr().out
+
+
+def test_percentiles_of_a_few_flows_are_told() -> None:
+    """The p99.9 of two flows stood in a table as if it were one."""
+    few = samples.result(size_bytes=[10, 10**6] * 2, fct_ps=[10**6] * 4, slowdown=[1.0] * 4)
+    (line,) = [one for one in run_tables.run_lines(few, few.summary()) if one.startswith("p99")]
+    assert line.endswith("about the slowest of them: short (2), long (2), all (4)")
+    many = samples.result(size_bytes=[10, 10**6] * 100, fct_ps=[10**6] * 200, slowdown=[1.0] * 200)
+    assert not any(one.startswith("p99") for one in run_tables.run_lines(many, many.summary()))

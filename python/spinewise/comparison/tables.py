@@ -10,6 +10,7 @@ from functools import partial
 
 from spinewise.comparison.cells import Comparison
 from spinewise.measures import units
+from spinewise.measures.classes import TAIL_FROM
 from spinewise.measures.entries import By, names
 from spinewise.measures.notices import Notice
 from spinewise.measures.stats import Interval
@@ -21,8 +22,6 @@ from spinewise.specs.variants import differing
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
 """The metrics of the tables, and their words in titles."""
 SHORT = {"fct_s.mean": "mean", "fct_s.p99": "p99"}
-TAIL_FROM = 100
-"""The number of flows in a run below which the p99 lies between the two slowest."""
 OVERLOADED = "! overloaded: the results depend on how long the run lasts."
 
 

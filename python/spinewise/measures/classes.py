@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 ALL = "all"
 WHOLE: SizeClass = {"name": ALL}
 """The class of every flow."""
+TAIL_FROM = 100
+"""The number of flows below which their p99 lies between the two slowest."""
 TAILS = {"p95": 0.05, "p99": 0.01}
 """Percentiles that may be a timeout, and the share of flows beyond each."""
 

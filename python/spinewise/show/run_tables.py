@@ -10,6 +10,7 @@ from rich.text import Text
 
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import units
+from spinewise.measures.classes import TAIL_FROM
 from spinewise.measures.entries import By
 from spinewise.measures.links import hottest
 from spinewise.measures.report import OnLinux, Operations, Report
@@ -212,12 +213,25 @@ def byte_count(size: int | None) -> str:
     return units.NOTHING if size is None else units.size(size)
 
 
+def thin_tails(summary: Summary) -> list[str]:
+    """A line about the classes whose percentiles are those of a few flows."""
+    entries = [(entry.name, entry.classes) for entry in summary.asked] if summary.mixed else [("", summary.classes)]
+    few = [
+        f"{' '.join(filter(None, (entry, found.name)))} ({found.flows:,})"
+        for entry, classes in entries
+        for found in with_flows(classes)
+        if 0 < found.flows < TAIL_FROM
+    ]
+    told = f"p99 and p99.9 of fewer than {TAIL_FROM} flows are about the slowest of them: {', '.join(few)}"
+    return [told] if few else []
+
+
 def run_lines(result: Result, summary: Summary) -> list[str]:
     """The facts below the tables."""
     report = result.report
     events, hops = int(report["events"]), int(report["packet_hops"])
     wall = float(report["wall_seconds"])
-    lines = [*packet_lines(summary.packets, transport_of(result)), *udp_lines(result)]
+    lines = [*thin_tails(summary), *packet_lines(summary.packets, transport_of(result)), *udp_lines(result)]
     lines.append("bytes that carry no data: " + overhead_line(summary))
     lines.extend(offered.lines(result.spec, report.get("loads")))
     if summary.faults:
