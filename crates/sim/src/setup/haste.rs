@@ -3,6 +3,7 @@
 use crate::spec::Warning;
 use crate::workload::{FlowSpec, Workload};
 use spinewise_policy::Time;
+use std::collections::BTreeSet;
 
 /// From how many instants a list is a recording, and no burst that somebody wants to see.
 const INSTANTS: usize = 100;
@@ -14,14 +15,12 @@ pub(super) fn warning(entry: usize, workload: &Workload, flows: &[FlowSpec], hos
     if !matches!(workload, Workload::List(_)) {
         return None;
     }
-    let mut starts: Vec<Time> = flows.iter().map(|flow| flow.start).collect();
-    starts.sort_unstable();
-    starts.dedup();
-    let (first, last) = (*starts.first()?, *starts.last()?);
+    let starts = || flows.iter().map(|flow| flow.start);
+    let (first, last) = (starts().min()?, starts().max()?);
     let seconds = last.since(first).0 as f64 / 1e12;
     let bytes: f64 = flows.iter().map(|flow| flow.size as f64).sum();
     let sent = host_rates.iter().map(|&rate| rate as f64).sum::<f64>() / 8.0 * seconds;
-    if starts.len() < INSTANTS || bytes < TIMES * sent {
+    if bytes < TIMES * sent || starts().collect::<BTreeSet<Time>>().len() < INSTANTS {
         return None;
     }
     let text = format!(
