@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -13,10 +12,11 @@ from spinewise.advice.answer import Advice
 from spinewise.advice.candidates import LEVELS
 from spinewise.advice.setups import Setup, buffer, changed_at_switches, differing, grouped, marking, setup
 from spinewise.page import of_advice
+from spinewise.shapes import Spec
 from spinewise.specs.spec import as_spec
 from spinewise.specs.variants import parse_list
 
-SPEC: dict[str, Any] = {
+SPEC: Spec = {
     "name": "setups",
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, "host_rate_gbps": 100, "fabric_rate_gbps": 100},
     "transport": {"kind": "rdma"},

@@ -20,12 +20,13 @@ from spinewise.advice.trials import Trial, Trials
 from spinewise.measures import units
 from spinewise.page import charts, of_advice
 from spinewise.page.model import Words
+from spinewise.shapes import Spec, Topology, Traffic
 from spinewise.show.simulated import fault, simulated
 from spinewise.sweeps.sweep import Swept
 from spinewise.sweeps.task import Task
 
-FABRIC: dict[str, Any] = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "fabric_rate_gbps": 20}
-SPEC: dict[str, Any] = {
+FABRIC: Topology = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "fabric_rate_gbps": 20}
+SPEC: Spec = {
     "name": "told",
     "topology": FABRIC,
     "traffic": [{"name": "swap", "kind": "permutation", "size_bytes": 20_000}],
@@ -38,7 +39,7 @@ def advice() -> Advice:
     return sw.advise(SPEC, schemes="ecmp,rps,drill", budget_s=3, jobs=1, band=0.3)
 
 
-WEB = {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 1000}
+WEB: Traffic = {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 1000}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_a_fault_is_told_with_its_place_and_its_size(given: Any, told: str) -> N
         ({"load_of": "host_links", "pairs": "any"}, "web (poisson at load 0.6 of hosts' links)"),
     ],
 )
-def test_a_load_is_told_with_its_base(more: dict[str, Any], told: str) -> None:
+def test_a_load_is_told_with_its_base(more: Traffic, told: str) -> None:
     """A load of 0.6 was half of that where `compare` counts it."""
     _, _, traffic, *faults = simulated(sw.resolve(SPEC | {"traffic": [WEB | more]}))
     assert traffic == f"traffic: {told}"

@@ -11,18 +11,18 @@ from spinewise.measures import units
 
 
 def regret(case: CaseAnswer, label: str) -> float:
-    """How much worse a scheme was in a case than the best."""
+    """How much worse a scheme was in a case than the best; NaN if it was not compared."""
     found: Regret | None = next((one for one in case.regrets if one.scheme == label), None)
     return math.nan if found is None else found.mean
 
 
 def is_absent(case: CaseAnswer, label: str) -> bool:
-    """Whether others were compared in a case, and a scheme was not."""
+    """Whether a case compared other schemes but not this one."""
     return bool(case.regrets) and label not in case.deadlocks and math.isnan(regret(case, label))
 
 
 def absent(case: CaseAnswer, label: str) -> str:
-    """Why a case says nothing of a scheme, and what was the best without it."""
+    """The reason why a scheme did not run in a case, and the best of the others."""
     because = f" ({case.left[label]})" if label in case.left else ""
     return f"{label} did not run there{because}; of the others {case.regrets[0].scheme} is the best"
 

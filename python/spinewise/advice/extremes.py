@@ -1,4 +1,4 @@
-"""Seeds that are far worse than a scheme usually is, of every aim: a mean over seeds hides them."""
+"""Seeds that are far worse than usual for a scheme, on every aim: a mean over seeds hides them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from spinewise.comparison.reasons import facts
 from spinewise.measures.classes import ALL
 
 FAR_OFF = 2.0
-"""A seed that is more than so many times as bad as the geometric mean is told."""
+"""How many times as bad as the geometric mean a seed must be to be reported."""
 
 
 def how_bad(values: Sequence[float], more_is_better: bool) -> tuple[int, float] | None:
-    """The place of the worst of some values, and how many times as bad as their geometric mean it is.
+    """Find the worst of some values: its place, and how many times as bad as their geometric mean it is.
 
-    None where it is not far off.
+    None if it is not far off.
     """
     known = [place for place, value in enumerate(values) if value > 0.0 and math.isfinite(value)]
     if not known:
@@ -33,14 +33,14 @@ def how_bad(values: Sequence[float], more_is_better: bool) -> tuple[int, float] 
 
 
 def extreme(aim: Aim, place: int, label: str, runs: Mapping[int, Trial], cells: Sequence[Cell]) -> Extreme | None:
-    """The worst seed of a scheme on an aim; None where it is not far off.
+    """The worst seed of a scheme on an aim; None if it is not far off.
 
     Args:
         aim: the aim.
-        place: which of the values of a run is its.
+        place: the place of its value among the values of a run.
         label: the scheme.
         runs: its runs by seed.
-        cells: what a comparison keeps of these runs, in the same order.
+        cells: the record of each of these runs, in the same order.
     """
     seeds = list(runs)
     found = how_bad([runs[seed].values[place] for seed in seeds], aim.more_is_better)
@@ -57,6 +57,6 @@ def extreme(aim: Aim, place: int, label: str, runs: Mapping[int, Trial], cells: 
 
 
 def timeouts_of(aim: Aim, cell: Cell) -> float:
-    """Timeouts of the flows of an aim in a run; NaN where the run does not tell."""
+    """Timeouts of the flows of an aim in a run; NaN if the run does not record them."""
     (fact,) = (one for one in facts(None if aim.entry == ALL else aim.entry) if one.name == "timeouts")
     return fact.value(cell)

@@ -1,4 +1,4 @@
-"""What variants differ in besides their scheme: transports and switches, read off the resolved specs."""
+"""The differences between variants besides their scheme: transports and switches, from the resolved specs."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ COLUMNS: Final = {
     "marking": "marking",
     "payload": "payload",
 }
-"""What variants may differ in, by the fields of `Setup`."""
+"""The possible differences, by the fields of `Setup`."""
 OF_SWITCHES: Final = ("flow_control", "buffer", "marking")
-"""What of this is configured at switches."""
+"""The fields that are configured at switches."""
 PFC, NO_PFC = "PFC", "no PFC"
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What some schemes ran over, in words.
+    """The settings that some schemes ran over, in words.
 
     Attributes:
         schemes: their labels.
         transport: kind and congestion control.
-        recovery: of losses.
+        recovery: the loss recovery.
         flow_control: whether switches pause (PFC).
-        buffer: of a switch or a port.
-        marking: from how long a queue on ECN marks.
-        payload: of a full packet.
+        buffer: the buffer of a switch or a port.
+        marking: the queue length from which ECN marks.
+        payload: the payload of a full packet.
     """
 
     schemes: tuple[str, ...]
@@ -47,12 +47,12 @@ class Setup:
     payload: str
 
     def words(self) -> dict[str, str]:
-        """What it is in each column."""
+        """The text of each column."""
         return {name: str(getattr(self, name)) for name in COLUMNS}
 
 
 def setup(label: str, resolved: Spec) -> Setup:
-    """What a scheme runs over."""
+    """The settings that a scheme runs over."""
     transport, switch = table(resolved, "transport"), table(resolved, "switch")
     control = transport.get("congestion_control")
     return Setup(
@@ -72,13 +72,13 @@ def pauses(resolved: Spec) -> bool:
 
 
 def number(of: Mapping[str, object], key: str) -> float:
-    """A number of a table; 0 where it has none."""
+    """A number of a table; 0 if it has none."""
     found = of.get(key)
     return float(found) if isinstance(found, int | float) else 0.0
 
 
 def buffer(switch: Mapping[str, object]) -> str:
-    """The room for packets: of a whole switch, or of a port, which may have more the faster it is."""
+    """The buffer in words: of a whole switch, or of a port, where it may grow with the rate."""
     if packets := number(switch, "buffer_packets"):
         return f"{packets:,.0f} packets a port"
     more = f" and {units.plain(time)} µs" if (time := number(switch, "buffer_us")) else ""
@@ -87,7 +87,7 @@ def buffer(switch: Mapping[str, object]) -> str:
 
 
 def marking(switch: Mapping[str, object]) -> str:
-    """From how long a queue on packets are marked: all of them, or more and more of them up to a length."""
+    """The queue length from which all packets are marked, or the two lengths between which ever more are."""
     if packets := number(switch, "ecn_threshold_packets"):
         return f"from {packets:,.0f} packets"
     if "ecn_min_bytes" in switch:
@@ -99,7 +99,7 @@ def marking(switch: Mapping[str, object]) -> str:
 
 
 def grouped(setups: Sequence[Setup]) -> tuple[Setup, ...]:
-    """The setups that differ, each with all of its schemes; none where there is only one."""
+    """The distinct setups, each with all of its schemes; empty if there is only one."""
     found: dict[tuple[str, ...], list[str]] = {}
     for one in setups:
         found.setdefault(tuple(one.words().values()), []).extend(one.schemes)
@@ -112,7 +112,7 @@ def differing(setups: Sequence[Setup]) -> list[str]:
 
 
 def told(setups: Sequence[Setup]) -> list[str]:
-    """A line for each setup, with what differs."""
+    """A line for each setup, with its differences."""
     names = differing(setups)
     return [
         f"{', '.join(one.schemes)}: " + "; ".join(f"{COLUMNS[name]} {one.words()[name]}" for name in names)
@@ -121,7 +121,7 @@ def told(setups: Sequence[Setup]) -> list[str]:
 
 
 def changed_at_switches(setups: Sequence[Setup], label: str, today: str) -> list[str]:
-    """What must be configured at switches for a scheme that has another setup than the one that runs today."""
+    """The configuration of switches that a scheme needs, if its setup is not that of what runs today."""
     of = {scheme: one.words() for one in setups for scheme in one.schemes}
     if label not in of or today not in of:
         return []
@@ -130,5 +130,5 @@ def changed_at_switches(setups: Sequence[Setup], label: str, today: str) -> list
 
 
 def say_changed(name: str, then: str) -> str:
-    """What something at switches becomes."""
+    """The new configuration of a field, in words."""
     return then if name == "flow_control" else f"{COLUMNS[name]} {then}"

@@ -275,7 +275,7 @@ def surely(advice: Advice) -> list[str]:
 
 
 def same(advice: Advice) -> list[str]:
-    """Schemes that had the same outcome as another, and were not run on."""
+    """Lines about schemes that had the same outcome as another, and were run no further."""
     found: dict[tuple[str, int], list[str]] = {}
     for one in advice.entrants:
         if one.status == "same":
@@ -325,7 +325,7 @@ def undecided(advice: Advice) -> list[str]:
 
 
 def left_to_know(aims: Sequence[AimAnswer]) -> list[str]:
-    """What it would take to settle all aims, by the one that takes most, and which of them this budget never could."""
+    """The runs that would settle all aims, by the aim that takes most, and the aims that this budget cannot settle."""
     left = [aim for aim in aims if aim.more_runs]
     if not left:
         return []
@@ -450,7 +450,7 @@ def unnamed(advice: Advice) -> list[str]:
 
 
 def were(count: int) -> str:
-    """The verb of so many."""
+    """The verb that goes with a count: "was" or "were"."""
     return "was" if count == 1 else "were"
 
 

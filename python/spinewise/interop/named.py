@@ -1,4 +1,4 @@
-"""Topologies as lists of links between named nodes: a row a link, in CSV with a header.
+"""Topologies as lists of links between named nodes: CSV with a header and a row for each link.
 
 The ends are the columns ``a`` and ``b``, ``node_a`` and ``node_b``, ``src`` and ``dst``, or ``from`` and ``to``. Rate
 and delay are the columns that begin so, or as `RATES` and `DELAYS` say; what follows is the unit, else values have one.
@@ -36,7 +36,7 @@ RATES, DELAYS = ("rate", "capacity", "bandwidth", "speed"), ("delay", "latency")
 USUAL_DELAY_NS = 1000
 LONGEST_NAME = 60
 LONGEST_LINE = 100_000
-"""Characters of a line that are looked at to tell what a file is."""
+"""The most characters of a line that are read to recognise a file."""
 PER_LINE = 8
 """Names on a line of the table that is written."""
 NAME = f"a name of 1 to {LONGEST_NAME} printable characters, without # and ->"
@@ -47,10 +47,10 @@ _WITH_UNIT = re.compile(r"([0-9.eE+-]*[0-9.])\s*([A-Za-z/]+)")
 
 @dataclass(frozen=True)
 class Columns:
-    """Where things stand, as far as it is told.
+    """The columns that options name.
 
     Attributes:
-        names: the column of a, b, rate_gbps and delay_ns, for those that are told.
+        names: the column of a, b, rate_gbps and delay_ns, for those that are given.
         hosts: a shell pattern of the names of hosts; None: a node with one link is a host.
     """
 
@@ -59,7 +59,7 @@ class Columns:
 
 
 class Amount(NamedTuple):
-    """A column of rates or delays: its place, its name, and its unit; None where each value has its own."""
+    """A column of rates or delays: its place, its name, and its unit; None if each value has its own."""
 
     place: int
     name: str
@@ -67,7 +67,7 @@ class Amount(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Where the parts of a link stand in a row; no delay where the file has none."""
+    """The places of the parts of a link in a row; no delay if the file has none."""
 
     a: int
     b: int
@@ -76,7 +76,7 @@ class Places(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A file: its name, its header, and where in it things stand."""
+    """A file: its name, its header, and the places of its columns."""
 
     file: str
     header: list[str]
@@ -99,7 +99,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Named:
-    """A fabric whose nodes have names, and what was assumed of it.
+    """A fabric whose nodes have names, and the assumptions made about it.
 
     Attributes:
         topology: with hosts before switches, each in the order of the file.
@@ -132,8 +132,8 @@ def read(path: str | Path, columns: Columns | None = None) -> Named:
     """Read a list of links.
 
     Raises:
-        SpecError: with file, line and column: a column that is missing, a name that is none, a rate or a delay that is
-            no number or has no unit, a link of two hosts or of a node to itself, a host with several links.
+        SpecError: with file, line and column: a missing column, an invalid name, a rate or a delay that is not a number
+            or has no unit, a link of two hosts or of a node to itself, a host with several links.
     """
     file, told = printable(path), columns or Columns()
     text = read_text(path, "FILE", most=TABLE_BYTES)
@@ -150,7 +150,7 @@ def read(path: str | Path, columns: Columns | None = None) -> Named:
 
 
 def locate(header: list[str], told: Columns, line: int, file: str, hint: str | None) -> Places:
-    """The columns of a file, by what is told and by their names."""
+    """The columns of a file, by options and by their names."""
     where = f"line {line}"
     if len(header) < 2:
         allowed = "a header with names of columns, separated by commas, such as a,b,rate_gbps,delay_ns"
@@ -178,14 +178,14 @@ def refuse_without(header: list[str], where: str, what: str, usual: str, file: s
 
 
 def rates() -> dict[str, Fraction]:
-    """Units of rates as names of columns end in them, in bits per second."""
+    """The units of rates that names of columns may end in, in bits per second."""
     return {unit: Fraction(size) for unit, size in _RATES.items()}
 
 
 def amount(
     header: list[str], told: str | None, words: Iterable[str], usual: str, units: Mapping[str, Fraction]
 ) -> Amount | None:
-    """The column of rates or delays: the one that is told, which has the usual unit, or the first that is called so."""
+    """The column of rates or delays: the given one, which has the usual unit, or the first whose name begins so."""
     if told is not None:
         return Amount(header.index(told), told, units[usual])
     for place, name in enumerate(header):

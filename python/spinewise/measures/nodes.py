@@ -1,4 +1,4 @@
-"""What the nodes of a fabric are called, as the spec names them, and of which kind they and their links are."""
+"""The names of the nodes of a fabric, and the kinds of nodes and links."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS = re.compile(r"\d+(#\d+)?")
 
 
 class Ends(NamedTuple):
-    """Of a link, the sending and the receiving node."""
+    """The sending and the receiving node of a link."""
 
     begin: str
     end: str
@@ -31,8 +31,8 @@ class Nodes:
     """The nodes of a fabric.
 
     Attributes:
-        given: the names that a spec gives them, hosts first; none where the engine names nodes itself.
-        hosts: how many of those are hosts.
+        given: the names that a spec gives them, hosts first; empty if the engine names nodes itself.
+        hosts: the number of hosts among them.
     """
 
     given: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Nodes:
 
     @classmethod
     def of(cls, spec: Spec) -> Nodes:
-        """Of a spec; no names if it gives none."""
+        """The nodes of a spec; `NUMBERED` if it gives no names."""
         topology = spec.get("topology") or {}
         names, hosts = topology.get("names"), topology.get("hosts")
         return cls(tuple(names), int(hosts)) if names and hosts else NUMBERED
@@ -78,4 +78,4 @@ class Nodes:
 
 
 NUMBERED = Nodes()
-"""Those of a fabric whose spec gives no names."""
+"""The nodes of a fabric whose spec gives no names."""

@@ -144,14 +144,14 @@ def is_sure(many: int, cell: Cell) -> bool:
 
 
 def one_of(many: int, cell: Cell) -> Cell:
-    """A comparison as one of so many that must all hold; open if it fails only on its own."""
+    """A comparison as one of `many` that must all hold; open if it fails only on its own."""
     if cell.status is not Status.FAILS or is_sure(many, cell):
         return cell
     return replace(cell, status=Status.OPEN, text=f"{cell.text}; {MARKS[Status.FAILS]} by itself, not as one of {many}")
 
 
 def best_of(many: int, verdict: Verdict) -> Verdict:
-    """A verdict on one comparison chosen as the best of so many; open if it holds only on its own."""
+    """A verdict on one comparison chosen as the best of `many`; open if it holds only on its own."""
     (cell,) = verdict.cells
     if cell.status not in HELD or is_sure(many, cell):
         return verdict
@@ -160,5 +160,5 @@ def best_of(many: int, verdict: Verdict) -> Verdict:
 
 
 def best_among(many: int, verdict: Verdict) -> Status:
-    """The status of an "up to" of some cells as one of so many in all."""
+    """The status of an "up to" of some cells, as one of `many` in all."""
     return among(many, verdict, HELD)

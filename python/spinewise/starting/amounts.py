@@ -172,7 +172,7 @@ def why_so_large(found: Exchange) -> str:
 
 
 def why_groups(found: Exchange, hosts: int) -> str:
-    """The comment on the groups of a collective operation among so many hosts."""
+    """The comment on the groups of a collective operation among this many hosts."""
     at_most = "" if found.groups * found.ranks == hosts else "at most "
     return (
         f"Independent groups of {at_most}{found.ranks} hosts, each spread over the racks, like jobs of that"

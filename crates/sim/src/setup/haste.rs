@@ -5,12 +5,12 @@ use crate::workload::{FlowSpec, Workload};
 use spinewise_policy::Time;
 use std::collections::BTreeSet;
 
-/// From how many instants a list is a recording, and no burst that somebody wants to see.
+/// The number of different start times from which a list is a recording, not a burst that somebody wants to see.
 const INSTANTS: usize = 100;
-/// From how many times what hosts can send on a list is told.
+/// How many times what hosts can send a list must carry to be reported.
 const TIMES: f64 = 10.0;
 
-/// A warning about such a list.
+/// The warning about such a list, if it is one.
 pub(super) fn warning(entry: usize, workload: &Workload, flows: &[FlowSpec], host_rates: &[u64]) -> Option<Warning> {
     if !matches!(workload, Workload::List(_)) {
         return None;

@@ -82,7 +82,7 @@ words! {
     }
 }
 
-/// A packet as ideals know it.
+/// The size of a packet, for ideal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdealFrame {
     /// Bytes of data in a full one.

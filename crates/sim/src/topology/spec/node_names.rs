@@ -1,4 +1,4 @@
-//! `names` of a graph: what its nodes are called.
+//! `names` of a graph: the names of its nodes.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use crate::keys::{Reader, SpecError, is_printable};
 
 /// Maximum length of a name.
 const LONGEST_NAME: usize = 60;
-/// So many names are told where a name is wrong.
+/// Maximum number of names that an error about a name lists.
 const TOLD: usize = 6;
 pub(super) const NAMES: &str = "a list of names, one for each node, hosts first";
 const NAME: &str = "a name of 1 to 60 printable characters, with no blank at either end, no # and no ->";
 
-/// The names of the nodes of a graph, and which node has which.
+/// The names of the nodes of a graph, and the node of each name.
 pub(super) struct NodeNames<'a> {
     list: &'a [String],
     numbers: BTreeMap<&'a str, u32>,
 }
 
-/// Reads the names of so many nodes; without any, nodes are named after their numbers.
+/// Reads the names of hosts and switches; if none are given, the list is empty, and nodes are named after their numbers.
 ///
 /// # Errors
-/// They are too few or too many, one is none that reports could print, or two are the same.
+/// There are too few or too many names, reports could not print one, or two are the same.
 pub(super) fn read(given: Option<&[Value]>, hosts: u32, switches: u32) -> Result<Vec<String>, SpecError> {
     let Some(given) = given else { return Ok(Vec::new()) };
     let nodes = hosts as usize + switches as usize;
@@ -42,14 +42,14 @@ pub(super) fn read(given: Option<&[Value]>, hosts: u32, switches: u32) -> Result
     Ok(given.iter().filter_map(Value::as_str).map(String::from).collect())
 }
 
-/// Can reports print it, and tell it from the name of a link?
+/// Whether reports can print a name, and distinguish it from the name of a link.
 fn is_fine(name: &str) -> bool {
     let length = name.chars().count();
     let plain = name.chars().all(|c| is_printable(c) && c != '#') && !name.contains("->");
     (1..=LONGEST_NAME).contains(&length) && name.trim() == name && plain
 }
 
-/// The first of some names, and how many more there are.
+/// The first of some names, and the number of the others.
 pub(in crate::topology) fn some_of<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> String {
     let all = names.len();
     let first: Vec<&str> = names.take(if all > TOLD + 1 { TOLD } else { all }).collect();
@@ -60,7 +60,7 @@ pub(in crate::topology) fn some_of<'a>(names: impl ExactSizeIterator<Item = &'a 
 }
 
 impl<'a> NodeNames<'a> {
-    /// Of the nodes in the order of their numbers.
+    /// Takes the names in the order of the nodes' numbers.
     pub(super) fn new(list: &'a [String]) -> NodeNames<'a> {
         NodeNames { list, numbers: (0..).zip(list).map(|(number, name)| (name.as_str(), number)).collect() }
     }
@@ -97,12 +97,12 @@ impl<'a> NodeNames<'a> {
         })
     }
 
-    /// A node as errors call it: by its name, or else by its number.
+    /// A node as errors name it: by its name, or else by its number.
     pub(super) fn of(&self, node: u32) -> String {
         self.list.get(node as usize).map_or_else(|| node.to_string(), |name| format!("\"{name}\""))
     }
 
-    /// Several nodes as errors call them.
+    /// Several nodes as errors name them.
     pub(super) fn list(&self, nodes: &[u32]) -> String {
         format!("[{}]", nodes.iter().map(|&node| self.of(node)).collect::<Vec<_>>().join(", "))
     }
