@@ -109,7 +109,7 @@ def attribute(summary: ClassSummary, path: str) -> float:
         raise KeyError(f"no metric {path!r}; there are {known}") from None
 
 
-def beside_first(own: stats.Interval, against: stats.Interval) -> dict[str, object]:
+def beside_first(own: stats.Interval, against: stats.Interval) -> dict[str, float]:
     """A mean with its interval, and the difference from the first scheme, as in records."""
     return {
         "mean": own.mean,

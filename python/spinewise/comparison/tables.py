@@ -22,6 +22,7 @@ from spinewise.specs.variants import differing
 SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
 """The metrics of the tables, and their words in titles."""
 SHORT = {"fct_s.mean": "mean", "fct_s.p99": "p99"}
+NOT_PAIRED = "NOT PAIRED: some schemes saw different traffic; differences mean little."
 OVERLOADED = "! overloaded: the results depend on how long the run lasts."
 
 
@@ -188,7 +189,7 @@ def notes(comparison: Comparison, by: By = "auto") -> list[str]:
         )
     lines += [f"SKIPPED {one.label}, which cannot serve this fabric: {one.reason}." for one in comparison.skipped]
     if not comparison.paired:
-        lines.append("NOT PAIRED: some schemes saw different traffic; differences mean little.")
+        lines.append(NOT_PAIRED)
     if any(comparison.overloaded(load) for load in comparison.loads):
         lines.append(OVERLOADED)
     locked = Counter((cell.label, cell.load) for cell in comparison.cells if cell.summary.deadlock)
@@ -234,15 +235,21 @@ def reading(comparison: Comparison) -> list[str]:
     """The meaning of ± and brackets; with one seed, a note that there is no interval."""
     same = ", the same traffic for every scheme" if comparison.paired else ""
     same += " and on every seed, so that only hashes and chance differ" if comparison.repeated else ""
-    versus = f"'vs {comparison.labels[0]}' is the mean paired difference" if comparison.paired else ""
     if len(comparison.seeds) == 1:
         lines = [f"one seed{same}: no interval, so the effect of chance is unknown (--seeds N)."]
-        return [*lines, f"'vs {comparison.labels[0]}' is the difference on this seed."]
+        return [*lines, versus(comparison.labels[0], seeds=1, paired=comparison.paired)]
     lines = [f"{len(comparison.seeds)} seeds{same}; ± is half a 95 % Student-t interval over seeds."]
     if wide(comparison):
         lines[0] += " Where it exceeds its mean, seeds differ by factors: no time is below zero."
-    versus = versus or f"'vs {comparison.labels[0]}' is the mean difference, seed by seed"
-    return [*lines, f"{versus}; in (brackets) when its 95 % interval includes zero."]
+    return [*lines, versus(comparison.labels[0], seeds=len(comparison.seeds), paired=comparison.paired)]
+
+
+def versus(first: str, *, seeds: int, paired: bool) -> str:
+    """The meaning of the columns of differences from the first scheme, and of their brackets."""
+    if seeds == 1:
+        return f"'vs {first}' is the difference on this seed."
+    what = "the mean paired difference" if paired else "the mean difference, seed by seed"
+    return f"'vs {first}' is {what}; in (brackets) when its 95 % interval includes zero."
 
 
 def wide(comparison: Comparison) -> bool:

@@ -32,7 +32,16 @@ from spinewise.page.study_charts import SCHEME, along, axes_of, drawn, is_number
 from spinewise.studies import file
 from spinewise.studies.conduct import Conducted, Repeat, values
 from spinewise.studies.metrics import Metric
-from spinewise.studies.report import interval, marked_axis, shown, unfinished_columns, warnings
+from spinewise.studies.report import (
+    against,
+    differences,
+    interval,
+    marked_axis,
+    metric_heads,
+    shown,
+    unfinished_columns,
+    warnings,
+)
 from spinewise.studies.study import Study
 from spinewise.sweeps.store import Ledger, reading
 from spinewise.sweeps.task import Plain, cell_hash
@@ -64,7 +73,7 @@ def repeats(study: Study, cell: int, ledger: Ledger) -> list[Repeat]:
             found.append(Repeat(seed, task.key, error=failure.text))
         elif ledger.has(task.key, (MEASURE,)):
             measured = ledger.value(task.key, MEASURE)
-            found.append(Repeat.ended(seed, task.key, measured, study.metrics))
+            found.append(Repeat.ended(seed, task.key, ledger.headline(task.key), measured, study.metrics))
         else:
             found.append(Repeat(seed, task.key))
     if study.stop and len(found) > len(study.seeds) and found[-1].left:
@@ -292,13 +301,18 @@ def points(done: Conducted) -> Table:
             *marked(cell.label, over=done.overloaded(place)), seeds, *metrics(done, place, study.metrics),
             *(number(float(one.unfinished), one.text) for one in lost),
         ))  # fmt: skip
-    heads = (*study.axes, "seeds", *(one.text for one in study.metrics), *(head for head, _ in left))
-    numeric = (*(is_number(study, one) for one in study.axes), *[True] * (1 + len(study.metrics) + len(left)))
-    notes = [*overloads(done), *([f"Unfinished: {LEFT_OUT}"] if left else [])]
+    beside = metric_heads(study)
+    heads = (*study.axes, "seeds", *beside, *(head for head, _ in left))
+    numeric = (*(is_number(study, one) for one in study.axes), *[True] * (1 + len(beside) + len(left)))
+    notes = [*differences(done), *overloads(done), *([f"Unfinished: {LEFT_OUT}"] if left else [])]
     return Table("Mean over seeds ± half the 95 % interval", heads, tuple(rows), " ".join(notes), numeric)
 
 
 def metrics(done: Conducted, place: int, wanted: Sequence[Metric]) -> list[Cell]:
-    """The metrics of a point."""
-    found = [(metric, done.interval(place, k)) for k, metric in enumerate(wanted)]
-    return [number(own.mean, interval(metric, own) if math.isfinite(own.mean) else "–") for metric, own in found]
+    """The metrics of a point, each with its difference from the first scheme."""
+    cells = []
+    for k, metric in enumerate(wanted):
+        own, beside = done.interval(place, k), done.against_first(place, k).mean
+        cells.append(number(own.mean, interval(metric, own) if math.isfinite(own.mean) else "–"))
+        cells += [number(beside, told) if told else text("") for told in against(done, place, k)]
+    return cells

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from spinewise.comparison.cells import beside_first
 from spinewise.comparison.measured import MEASURE, Measured
 from spinewise.errors import SchemeError
 from spinewise.measures import stats
@@ -16,7 +17,7 @@ from spinewise.studies.metrics import Metric
 from spinewise.studies.study import Cell, Study
 from spinewise.sweeps import outdated
 from spinewise.sweeps.basics import BASICS
-from spinewise.sweeps.engine import Engine
+from spinewise.sweeps.engine import Engine, Headline
 from spinewise.sweeps.store import Ledger
 from spinewise.sweeps.sweep import Known, Swept, jobs_of, sweep
 from spinewise.sweeps.task import Plain, Task, cell_hash
@@ -32,6 +33,7 @@ class Repeat:
         values: the values of the metrics; None if it failed or was left.
         error: why it failed.
         beside: facts that the values do not show; None without values.
+        traffic_hash: the engine's hash of the offered traffic; empty without values.
     """
 
     seed: int
@@ -39,12 +41,13 @@ class Repeat:
     values: tuple[float, ...] | None = None
     error: str | None = None
     beside: Beside | None = None
+    traffic_hash: str = ""
 
     @classmethod
-    def ended(cls, seed: int, key: str, measured: Measured, metrics: Sequence[Metric]) -> Repeat:
+    def ended(cls, seed: int, key: str, headline: Headline, measured: Measured, metrics: Sequence[Metric]) -> Repeat:
         """A run that ended, from its measurements."""
         values = tuple(one.value(measured) for one in metrics)
-        return cls(seed, key, values, beside=Beside.of(measured.summary, metrics))
+        return cls(seed, key, values, None, Beside.of(measured.summary, metrics), headline.traffic_hash)
 
     @property
     def left(self) -> bool:
@@ -78,7 +81,9 @@ class Conducted:
     def rows(self) -> list[dict[str, Plain]]:
         """A record by point and metric: the point's labels, metric, mean, half its 95 % interval, seeds.
 
-        Each also has the number of flows of the metric, over all seeds, how many of them had not finished, and whether
+        `vs_first` is the mean paired difference from the first scheme at the same point of the other axes, as a
+        fraction of that scheme's mean over the same seeds, with half its 95 % interval; NaN where there is none. Each
+        also has the number of flows of the metric, over all seeds, how many of them had not finished, and whether
         the point was overloaded.
         """
         return [self.row(number, k) for number in range(len(self.study.cells)) for k in range(len(self.study.metrics))]
@@ -89,9 +94,7 @@ class Conducted:
         return {
             **self.study.cells[cell].label,
             "metric": self.study.metrics[metric].text,
-            "mean": found.mean,
-            "ci95_half": found.half,
-            "seeds": found.n,
+            **beside_first(found, self.against_first(cell, metric)),
             "flows": behind.flows,
             "unfinished": behind.unfinished,
             "overloaded": self.overloaded(cell),
@@ -100,6 +103,30 @@ class Conducted:
     def interval(self, cell: int, metric: int) -> stats.Interval:
         """Mean of a metric over the repeats of a cell, with its 95 % interval."""
         return stats.t_interval(values(self.repeats[cell], metric))
+
+    def against_first(self, cell: int, metric: int) -> stats.Interval:
+        """The paired difference of a metric from the first scheme, as a fraction of that one's mean.
+
+        The first scheme is at the same point of all other axes. Pairs are the seeds on which both have a value.
+        """
+        baseline = self.study.baseline(cell)
+        if baseline is None:
+            return NO_DIFFERENCE
+        pairs = zip(values(self.repeats[cell], metric), values(self.repeats[baseline], metric), strict=False)
+        own, first = zip(*pairs, strict=True)
+        return stats.relative_difference(own, first)
+
+    @property
+    def paired(self) -> bool:
+        """Whether each scheme and the first one saw the same traffic on every seed that both have."""
+        return all(
+            one.traffic_hash == two.traffic_hash
+            for cell in range(len(self.repeats))
+            for baseline in [self.study.baseline(cell)]
+            if baseline is not None
+            for one, two in zip(self.repeats[cell], self.repeats[baseline], strict=False)
+            if one.traffic_hash and two.traffic_hash
+        )
 
     def beside(self, cell: int) -> list[Beside]:
         """Facts that the values of a cell do not show, by run that ended."""
@@ -133,6 +160,10 @@ class Conducted:
     def left(self) -> int:
         """The number of runs for which there was no time."""
         return sum(one.left for ones in self.repeats for one in ones)
+
+
+NO_DIFFERENCE = stats.Interval(math.nan, math.nan, 0)
+"""Stands for a difference where there is nothing to compare with."""
 
 
 def values(repeats: list[Repeat], metric: int) -> list[float]:
@@ -260,7 +291,8 @@ class Conductor:
         if key in left:
             return Repeat(seed, key)
         if key not in self.known:
-            self.known[key] = Repeat.ended(seed, key, swept.value(task, MEASURE), self.study.metrics)
+            headline, measured = swept.headline(task), swept.value(task, MEASURE)
+            self.known[key] = Repeat.ended(seed, key, headline, measured, self.study.metrics)
         return self.known[key]
 
 

@@ -8,13 +8,14 @@ from typing import TypedDict
 
 from rich.console import Group, RenderableType
 
-from spinewise.comparison.tables import OVERLOADED, overload, warned
+from spinewise.comparison.tables import NOT_PAIRED, OVERLOADED, difference, overload, versus, warned
 from spinewise.measures import units
 from spinewise.measures.stats import Interval
 from spinewise.show import terminal
 from spinewise.studies.axes import LOADS, NAMES, SCHEMES
 from spinewise.studies.conduct import Conducted, Estimate
 from spinewise.studies.metrics import Metric
+from spinewise.studies.study import Study
 from spinewise.sweeps.task import Plain
 
 FEW = 10
@@ -27,6 +28,8 @@ class MetricRecord(TypedDict):
     metric: str
     mean: float
     ci95_half: float
+    vs_first: float
+    vs_first_ci95_half: float
     n: int
     values: list[float]
     flows: int
@@ -69,17 +72,46 @@ def report(done: Conducted, store: str) -> RenderableType:
     """The printed report."""
     study = done.study
     left_open = unfinished_columns(done)
-    heads = ["seeds", *(metric.text for metric in study.metrics), *(head for head, _ in left_open)]
-    table = terminal.new_table(f"{study.name}: mean over seeds ± half the 95 % interval", study.axes or [""], heads)
+    heads = [*metric_heads(study), "seeds", *(head for head, _ in left_open)]
+    title = f"{study.name}: mean over seeds ± half the 95 % interval"
+    table = terminal.new_table(title, study.axes or [""], heads, together=1 if study.first_scheme is None else 2)
     for number in range(len(study.cells)):
         ended = sum(one.values is not None for one in done.repeats[number])
         marks = "" if ended == len(done.repeats[number]) else f" of {len(done.repeats[number])}"
-        cells = [interval(metric, done.interval(number, k)) for k, metric in enumerate(study.metrics)]
-        if done.known(number) is False:
-            cells[0] += " *"
-        cells += [done.behind(number, k).text for _, k in left_open]
-        table.line(*labels(done, number), f"{ended}{marks}", *cells)
+        cells = []
+        for k, metric in enumerate(study.metrics):
+            mark = " *" if k == 0 and done.known(number) is False else ""
+            cells += [interval(metric, done.interval(number, k)) + mark, *against(done, number, k)]
+        lost = [done.behind(number, k).text for _, k in left_open]
+        table.line(*labels(done, number), *cells, f"{ended}{marks}", *lost)
     return Group(table, *lines(done, store))
+
+
+def metric_heads(study: Study) -> list[str]:
+    """The heads of the metrics: each with its difference from the first scheme, if there are two schemes or more."""
+    first = study.first_scheme
+    beside = [] if first is None else [f"vs {first}"]
+    return [head for metric in study.metrics for head in (metric.text, *beside)]
+
+
+def against(done: Conducted, number: int, metric: int) -> list[str]:
+    """The difference of a metric from the first scheme, in the form of `compare`; no cell without two schemes."""
+    if done.study.first_scheme is None:
+        return []
+    if done.study.baseline(number) == number:
+        return [""]
+    found, own = done.against_first(number, metric), done.interval(number, metric)
+    fewer = f", {units.counted(found.n, 'seed')}" if 0 < found.n < own.n else ""
+    return [difference(found) + fewer]
+
+
+def differences(done: Conducted) -> list[str]:
+    """The meaning of the columns of differences, if there are some."""
+    first = done.study.first_scheme
+    if first is None:
+        return []
+    seeds = max(sum(one.values is not None for one in ones) for ones in done.repeats)
+    return [versus(str(first), seeds=seeds, paired=done.paired), *([] if done.paired else [NOT_PAIRED])]
 
 
 def unfinished_columns(done: Conducted) -> list[tuple[str, int]]:
@@ -119,7 +151,7 @@ def interval(metric: Metric, found: Interval) -> str:
 
 def lines(done: Conducted, store: str) -> list[str]:
     """The lines below the table."""
-    study, found = done.study, []
+    study, found = done.study, differences(done)
     if study.stop is not None and any(done.known(number) is False for number in range(len(study.cells))):
         bound, most = study.stop.bound, study.stop.most
         found.append(f"* not known to ±{100 * bound:g} % yet: at most {most} seeds, or no time for more")
@@ -177,11 +209,12 @@ def record(done: Conducted) -> StudyRecord:
     for number, cell in enumerate(study.cells):
         metrics: list[MetricRecord] = []
         for k, metric in enumerate(study.metrics):
-            of = done.interval(number, k)
+            of, beside = done.interval(number, k), done.against_first(number, k)
             ended = [one.values[k] for one in done.repeats[number] if one.values is not None]
             behind = done.behind(number, k)
             metrics.append(
-                {"metric": metric.text, "mean": of.mean, "ci95_half": of.half, "n": of.n, "values": ended,
+                {"metric": metric.text, "mean": of.mean, "ci95_half": of.half, "vs_first": beside.mean,
+                 "vs_first_ci95_half": beside.half, "n": of.n, "values": ended,
                  "flows": behind.flows, "unfinished": behind.unfinished}
             )  # fmt: skip
         runs: list[RunRecord] = [

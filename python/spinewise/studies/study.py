@@ -11,7 +11,7 @@ from spinewise.errors import SpecError
 from spinewise.runs.jobs import resolved_case
 from spinewise.shapes import Spec
 from spinewise.specs.lines import has_key, lines, located
-from spinewise.studies.axes import Place, places
+from spinewise.studies.axes import NAMES, SCHEMES, Place, places
 from spinewise.studies.file import DEFAULT_SEEDS, HOLD_SPEC, Written
 from spinewise.studies.metrics import Metric, metric
 from spinewise.sweeps.sequential import Stop
@@ -105,6 +105,20 @@ class Study:
                 metric("study.metrics", one, found.spec)
         names = [axis.name for axis in written.axes]
         return cls(written.name, names, cells, skipped, seeds, metrics, written.stop, written.flows)
+
+    @property
+    def first_scheme(self) -> Plain:
+        """The scheme that others are compared with: the first of the grid that can run; None without two of them."""
+        named = list(dict.fromkeys(cell.label.get(NAMES[SCHEMES]) for cell in self.cells))
+        return named[0] if len(named) > 1 else None
+
+    def baseline(self, cell: int) -> int | None:
+        """The cell of the first scheme that differs from `cell` in nothing else; None if there is none."""
+        first = self.first_scheme
+        if first is None:
+            return None
+        wanted = self.cells[cell].label | {NAMES[SCHEMES]: first}
+        return next((number for number, one in enumerate(self.cells) if one.label == wanted), None)
 
     def seed(self, number: int) -> int:
         """Seed `number` of each cell, from 0; beyond the given ones they count up."""
