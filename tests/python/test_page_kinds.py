@@ -37,6 +37,21 @@ def page(*words: str, out: Path) -> Reader:
     return Reader.of(out)
 
 
+def test_bars_of_an_advice_reach_as_far_as_their_intervals(tmp_path: Path) -> None:
+    """Intervals of geometric means reach as many times below as above; they were drawn as far to each side."""
+    (tmp_path / "tiny.toml").write_text(TINY_TOML)
+    told = ["advise", str(tmp_path / "tiny.toml"), "--schemes", "ecmp,rps", "--budget", "3s", "--jobs", "1"]
+    assert main([*told, "--out", str(tmp_path / "advice")]) == 0
+    found = page(str(tmp_path / "advice"), out=tmp_path / "page.html")
+    bars = [one for chart in found.models() if chart.get("bars") for one in chart["curves"] if one["below"]]
+    assert bars
+    for one in bars:
+        middle, above, below = one["x"][0], one["half"][0], one["below"][0]
+        assert 0.0 < below < above
+        assert (middle + above) / middle == pytest.approx(middle / (middle - below), rel=1e-3)
+        assert f"({middle - below:.4g} to {middle + above:.4g})" in found.text
+
+
 def test_an_advice_is_answered_first(tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY_TOML)
     told = ["advise", str(tmp_path / "tiny.toml"), "--schemes", "ecmp,rps", "--budget", "3s", "--jobs", "1"]
@@ -172,6 +187,15 @@ def test_a_study_shows_what_its_store_has(study: Path, tmp_path: Path) -> None:
         means = [row["mean"] for row in done.rows() if row["scheme"] == curve["label"] and row["metric"] == "fct_s.p99"]
         ratio = [y / float(mean or 0.0) for y, mean in zip(curve["y"], means, strict=True)]
         assert ratio == pytest.approx([ratio[0]] * 2, rel=1e-4)
+
+
+@pytest.mark.parametrize(("loads", "scale"), [("[0.6, 0.9]", "near"), ("[0.01, 0.9]", "log")])
+def test_the_x_axis_of_a_study_is_around_its_values(study: Path, tmp_path: Path, loads: str, scale: str) -> None:
+    """Loads from 0.6 to 0.9 filled a third of an axis that started at 0."""
+    study.write_text(study.read_text().replace("[0.2, 0.4]", loads))
+    sw.sweep(study, store=tmp_path / "store", jobs=1)
+    chart = next(one for one in page(str(study), "--store", str(tmp_path / "store"), out=tmp_path / "p.html").models())
+    assert chart["x"]["scale"] == scale
 
 
 def test_a_study_of_schemes_alone_has_a_bar_for_each(study: Path, tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ def of_panel(panel: plot.Panel, looks: Looks) -> Chart:
     means = [point.mean for one in panel.curves for point in one.y if math.isfinite(point.mean)]
     wide = bool(means) and min(means) > 0.0 and max(means) / min(means) > plot.LOG_ABOVE
     y_scale: Scale = "log" if panel.log is True or (panel.log == "auto" and wide) else "linear"
-    x_scale: Scale = "words" if panel.words else "log2" if panel.log_x else "linear"
+    plain: Scale = "linear" if panel.lines else "near"
+    x_scale: Scale = "words" if panel.words else "log2" if panel.log_x else plain
     places = sorted(panel.words)
     curves = tuple(of_curve(one, looks, panel, places) for one in panel.curves)
     half = 0.012 * (plot.x_span(panel) or 1.0)

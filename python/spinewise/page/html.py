@@ -209,9 +209,13 @@ def at(one: model.Curve, x: float) -> str:
 
 
 def with_half(one: model.Curve, place: int, value: float) -> str:
-    """A value with half its interval."""
+    """A value with half its interval, or with its ends if it reaches further to one side."""
     half = one.half[place] if one.half else math.nan
-    return shown(value) + (f" ±{half:.3g}" if math.isfinite(half) else "")
+    if not math.isfinite(half):
+        return shown(value)
+    if one.below:
+        return f"{shown(value)} ({value - one.below[place]:.4g} to {value + half:.4g})"
+    return f"{shown(value)} ±{half:.3g}"
 
 
 def shown(value: float) -> str:

@@ -107,9 +107,11 @@ class Curve:
         dash: the style of the line: solid, dashed or dotted.
         symbol: the symbol of the points; "none" draws only the line.
         x, y: values; a y that is unknown is NaN.
-        half: half widths of intervals around y; empty for none.
+        half: how far intervals around y reach, upwards if `below` has the other way; empty for none. Bars have them
+            around x.
         hollow: points that leave something out; empty for none.
         joined: whether points are joined by a line.
+        below: how far they reach downwards; empty if as far as upwards.
     """
 
     label: str
@@ -121,6 +123,7 @@ class Curve:
     half: tuple[float, ...] = ()
     hollow: tuple[bool, ...] = ()
     joined: bool = True
+    below: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

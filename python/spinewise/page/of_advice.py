@@ -150,11 +150,13 @@ def values(advice: Advice, looks: Looks) -> list[Chart]:
                 symbol="circle",
                 x=rounded([value(one, place) / size]),
                 y=(float(row),),
-                half=rounded([half(one, place) / size]),
+                half=rounded([above / size]),
+                below=rounded([below / size]) if math.isfinite(below) else (),
                 hollow=(True,) if any(sample.unfinished[place] for sample in one.samples) else (),
                 joined=False,
             )
             for row, one in enumerate(known)
+            for below, above in [reach(one, place)]
         )
         title = f"{aim.text} [{unit}]" if unit else aim.text
         words = tuple(f"{one.label} ({len(one.samples)})" for one in known)
@@ -172,11 +174,17 @@ def behind(advice: Advice, one: Entrant, place: int) -> float:
     return math.log(mine / theirs) * (-1.0 if advice.aims[place].more_is_better else 1.0)
 
 
-def half(one: Entrant, place: int) -> float:
-    """Half a 95 % interval of the geometric mean, upwards."""
+def reach(one: Entrant, place: int) -> tuple[float, float]:
+    """How far the 95 % interval of the geometric mean reaches below and above it; NaN if unknown.
+
+    The interval is symmetric in logarithms, so it reaches further upwards.
+    """
     logs = [math.log(sample.values[place]) for sample in one.samples if sample.values[place] > 0.0]
     found = stats.t_interval(logs)
-    return math.exp(found.mean) * math.expm1(found.half) if math.isfinite(found.half) else math.nan
+    if not math.isfinite(found.half):
+        return math.nan, math.nan
+    middle = math.exp(found.mean)
+    return -middle * math.expm1(-found.half), middle * math.expm1(found.half)
 
 
 MEANS = (

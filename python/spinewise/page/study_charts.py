@@ -139,7 +139,7 @@ def chart(done: Conducted, metric: int, axes: Axes, looks: Looks, here: Mapping[
     words = () if whole else tuple(map(shown, ticks))
     return Chart(
         ", ".join(f"{axis} {shown(value)}" for axis, value in here.items()) or asked.words,
-        Axis(x_axis, "words" if words else "log" if wide(numbers) else "linear", words),
+        Axis(x_axis, "words" if words else "log" if wide(numbers) else "near", words),
         Axis(titled(asked.words, unit), "log" if high else "linear"),
         curves,
         shaded=() if words else stretches(sorted(over), numbers),
@@ -150,7 +150,7 @@ def stretches(over: Sequence[float], numbers: Sequence[float]) -> tuple[tuple[fl
     """Narrow stretches around the x of overloaded points."""
     if wide(numbers):
         return tuple((x / NEAR_BY, x * NEAR_BY, "overloaded") for x in over)
-    half = 0.012 * ((max(numbers) - min(numbers)) or 1.0)
+    half = 0.012 * ((max(numbers) - min(numbers)) or 0.1 * abs(max(numbers)) or 1.0)
     return tuple((x - half, x + half, "overloaded") for x in over)
 
 

@@ -50,6 +50,9 @@ page.axis = function (axis, values, extra = {}) {
       axisTick: { show: false, customValues: ticks },
     };
   }
+  // Points at the ends of the axis stay off its edge; no time is below zero.
+  const [least, most] = [Math.min(...finite), Math.max(...finite)];
+  if (axis.scale === 'near' && least > 0.05 * (most - least)) base.boundaryGap = ['4%', '4%'];
   return { ...base, type: 'value', scale: axis.scale === 'near' || axis.scale === 'log', axisLabel: { ...label, hideOverlap: true, formatter: told(4) } };
 };
 
@@ -153,16 +156,27 @@ page.floor = function (model) {
 // Points over words stand beside each other.
 page.shift = (model, place) => (model.x.scale === 'words' ? (place - (model.curves.length - 1) / 2) * Math.min(9, 60 / model.curves.length) : 0);
 
+// How far an interval reaches downwards.
+page.below = (one, at) => (one.below && one.below.length ? one.below[at] : one.half[at]);
+
+// Half an interval, or its ends where it reaches further to one side.
+page.around = function (one, at, value) {
+  const half = one.half.length ? one.half[at] : null;
+  if (!half) return '';
+  if (!one.below.length) return ` ±${page.digits(half, 3)}`;
+  return ` (${page.digits(value - page.below(one, at))} to ${page.digits(value + half)})`;
+};
+
 // Intervals as lines with ends; none reaches below `floor`, which on a logarithmic axis is above zero.
 page.whiskers = function (one, colour, shift, spot, floor, flat = false) {
   return {
     name: one.label, type: 'custom', silent: true, clip: true, z: flat ? 3 : 2, tooltip: { show: false }, itemStyle: { color: colour },
-    data: one.x.map((x, at) => (flat ? [one.y[at], x, one.half[at]] : [x, spot(one.y[at]), one.half[at]])),
+    data: one.x.map((x, at) => [...(flat ? [one.y[at], x] : [x, spot(one.y[at])]), one.half[at], page.below(one, at)]),
     renderItem: (_, api) => {
-      const half = api.value(2);
+      const [half, below] = [api.value(2), api.value(3)];
       if (!isFinite(half) || half === null) return null;
       const [x, y] = [api.value(0), api.value(1)];
-      const low = flat ? api.coord([Math.max(x - half, floor), y]) : api.coord([x, Math.max(y - half, floor)]);
+      const low = flat ? api.coord([Math.max(x - below, floor), y]) : api.coord([x, Math.max(y - below, floor)]);
       const high = flat ? api.coord([x + half, y]) : api.coord([x, y + half]);
       const style = { stroke: flat ? page.css('--ink') : colour, lineWidth: 1.1, opacity: 0.8 };
       const cap = ([cx, cy]) => ({ type: 'line', style, shape: flat ? { x1: cx, x2: cx, y1: cy - 3, y2: cy + 3 } : { x1: cx - 3, x2: cx + 3, y1: cy, y2: cy } });
@@ -197,9 +211,9 @@ page.tip = function (model, one) {
   const curve = model.curves.find((each) => each.label === one.seriesName);
   if (!curve || one.value === undefined) return '';
   const at = one.value[2];
-  const [x, y, half] = [curve.x[at], curve.y[at], curve.half[at]];
+  const [x, y] = [curve.x[at], curve.y[at]];
   const where = model.x.scale === 'words' ? model.x.words[x] : `${model.x.title}: ${page.digits(x)}`;
-  const value = model.y.scale === 'nines' ? page.share(y) : page.digits(y) + (half ? ` ±${page.digits(half, 3)}` : '');
+  const value = model.y.scale === 'nines' ? page.share(y) : page.digits(y) + page.around(curve, at, y);
   const left = curve.hollow[at] ? '<br>unfinished flows are left out' : '';
   return `<b>${page.escape(curve.label)}</b><br>${page.escape(where)}<br>${page.escape(model.y.title || 'value')}: ${value}${left}`;
 };
@@ -217,9 +231,10 @@ page.barOption = function (model) {
       return { value: [one.x[0], place], itemStyle: { color: hollow ? page.css('--paper') : colour, borderColor: colour, borderWidth: hollow ? 1.6 : 0 } };
     }),
   };
-  const halves = { label: '', x: labels.map((_, at) => at), y: values, half: model.curves.map((one) => (one.half.length ? one.half[0] : null)) };
+  const halves = { label: '', x: labels.map((_, at) => at), y: values, half: model.curves.map((one) => (one.half.length ? one.half[0] : null)),
+    below: model.curves.map((one) => (one.half.length ? page.below(one, 0) : null)) };
   const ends = values.flatMap((value, at) => [value, value + (halves.half[at] || 0)]);
-  const least = Math.min(0, ...values.map((value, at) => value - (halves.half[at] || 0)));
+  const least = Math.min(0, ...values.map((value, at) => value - (halves.below[at] || 0)));
   const min = signed && least < 0 ? -page.above(-least) : 0;
   const x = page.axis({ ...model.x, scale: wide ? 'log' : 'linear' }, ends, { nameGap: 22 });
   return {
@@ -253,7 +268,6 @@ page.above = function (value) {
 page.barTip = function (model, place) {
   const one = model.curves[place];
   if (!one) return '';
-  const half = one.half.length && one.half[0] ? ` ±${page.digits(one.half[0], 3)}` : '';
-  return `<b>${page.escape(one.label)}</b><br>${page.escape(model.x.title)}: ${page.digits(one.x[0])}${half}`
+  return `<b>${page.escape(one.label)}</b><br>${page.escape(model.x.title)}: ${page.digits(one.x[0])}${page.around(one, 0, one.x[0])}`
     + (one.hollow.length ? '<br>unfinished flows are left out' : '');
 };
