@@ -126,6 +126,43 @@ def test_export_gives_hosts_the_ids_of_a_topology(folder: Path, capsys: pytest.C
     assert not (folder / "y").exists()
 
 
+def test_ids_come_from_a_spec_with_an_imported_topology(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Completion times had ids of files of HPCC alone; a spec made from one, or from another format, keeps them too."""
+    nodes, spec = folder / "t.txt", folder / "spec.toml"
+    nodes.write_text("\n".join(["5 1 4", "0", *(f"{host} 0 100Gbps 1us 0" for host in (1, 2, 3, 4))]))
+    assert main(["import", "topology", str(nodes), "--out", str(spec)]) == 0
+    assert "[import]" in spec.read_text()
+    rows = exported(folder, "--topology", str(spec))
+    assert rows == exported(folder, "--topology", str(nodes))
+    assert {row[0] for row in rows} == {"1", "2", "3"}
+    capsys.readouterr()
+    assert main(["import", "fct", str(folder / "out_fct.txt"), "--topology", str(spec)]) == 0
+    assert {line.split(",")[0] for line in capsys.readouterr().out.splitlines()[1:]} == {"0", "1", "2"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("links.csv", "a,b,rate_gbps\ngpu0,leaf,100\n", "leave the option out"),
+        ("spec.toml", '[topology]\nkind = "leaf_spine"\n', "leave the option out"),
+        ("spec.toml", "[import]\nnodes = [1, 1]\n", "import.nodes[1]"),
+        ("spec.toml", "[import\n", "a spec"),
+        ("gpus.txt", "34 8 2 16 96 H20\n1 2\n", "give the spec with its [import]"),
+    ],
+)
+def test_topologies_without_ids_are_refused_in_plain_words(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, told: str
+) -> None:
+    """The reader of HPCC's files complained of a header of three whole numbers."""
+    (folder / name).write_text(text)
+    for words in (["export", str(folder / "run"), "--fct", str(folder / "y")], ["import", "fct", str(folder / "x")]):
+        assert main([*words, "--topology", str(folder / name)]) == 2
+        error = capsys.readouterr().err
+        assert told in " ".join(error.split())
+        assert str(folder / name) in "".join(error.split())
+    assert not (folder / "y").exists()
+
+
 def test_flows_without_an_end_keep_their_ports_and_are_left_out(tmp_path: Path) -> None:
     spinewise.run({**SPEC, "run": {"stop": "time", "until_us": 20}}).write(tmp_path / "run")
     rows = exported(tmp_path)

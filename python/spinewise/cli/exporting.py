@@ -40,7 +40,11 @@ def add_export(commands: Commands) -> None:
         default="ns3",
         help="--fct: as ConWeave's ns-3 code or htsim writes them [ns3]",
     )
-    parser.add_argument("--topology", metavar="FILE", help="--fct: give hosts the ids of this topology file")
+    parser.add_argument(
+        "--topology",
+        metavar="FILE",
+        help="--fct: give hosts the ids of this topology of HPCC or ConWeave, or of a spec with the table [import]",
+    )
     parser.add_argument(
         "--later-ns",
         type=whole(0, 2**63),

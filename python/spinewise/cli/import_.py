@@ -14,6 +14,7 @@ from spinewise.cli.imported import Imported, of_flows
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.interop import cdf, fct, flows, named, placing, records, topology
+from spinewise.interop.ids import host_ids
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import units
 from spinewise.runs.file import checked_place, write_file
@@ -110,7 +111,7 @@ def import_cdf(args: argparse.Namespace) -> Imported:
 
 def import_fct(args: argparse.Namespace) -> Imported:
     """``import fct``."""
-    found = fct.read(args.file, topology.read(args.topology) if args.topology else None)
+    found = fct.read(args.file, host_ids(args.topology) if args.topology else None)
     slowdowns = [fct.slowdown(row) for row in found.rows]
     mean = sum(slowdowns) / len(slowdowns)
     about = f"{len(found.rows)} flows, mean slowdown {units.digits(mean)}"

@@ -73,7 +73,11 @@ def take_links(parser: argparse.ArgumentParser) -> None:
 
 def take_topology(parser: argparse.ArgumentParser) -> None:
     """Add the option for the topology file that names hosts."""
-    parser.add_argument("--topology", metavar="FILE", help="the topology file whose node ids are used")
+    parser.add_argument(
+        "--topology",
+        metavar="FILE",
+        help="the topology of HPCC or ConWeave whose node ids are used, or a spec with the table [import]",
+    )
 
 
 def take_flows(parser: argparse.ArgumentParser) -> None:

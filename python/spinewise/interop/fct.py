@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,11 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from spinewise.errors import SpecError
-from spinewise.interop.flows import hosts_of
 from spinewise.interop.graph import Graph, Reach
 from spinewise.interop.looks import looks_like
 from spinewise.interop.text import Line, read_lines
-from spinewise.interop.topology import Topology
 from spinewise.magnitudes import PS_PER_NS
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
@@ -83,13 +82,13 @@ def slowdown(row: Row) -> float:
     return max(1.0, row.fct_ns / row.ideal_fct_ns)
 
 
-def read(path: str | Path, topology: Topology | None = None) -> FctFile:
-    """Read a file of completion times; with a topology, its node ids become our numbers of hosts.
+def read(path: str | Path, ids: Sequence[int] | None = None) -> FctFile:
+    """Read a file of completion times; with the ids of hosts in order, these become our numbers of hosts.
 
     Raises:
         SpecError: with file and line: not eight words, a word that is not a number of its kind, an unknown host.
     """
-    hosts = None if topology is None else hosts_of(topology)
+    hosts = None if ids is None else {id_: host for host, id_ in enumerate(ids)}
     rows = []
     for line in read_lines(path):
         line.expect([8], FORM, looks_like(path, "fct"))
@@ -147,8 +146,8 @@ def rows_of(result: Result) -> list[Row]:
     return [rows[at] for at in np.argsort(np.array(ends, dtype=np.int64), kind="stable")]
 
 
-def text(rows: list[Row], topology: Topology | None = None) -> str:
-    """Rows in the format of the file; with a topology, hosts have their ids there."""
-    if topology is not None:
-        rows = [row._replace(src=topology.nodes[row.src], dst=topology.nodes[row.dst]) for row in rows]
+def text(rows: list[Row], ids: Sequence[int] | None = None) -> str:
+    """Rows in the format of the file; with ids of hosts, these in place of our numbers."""
+    if ids is not None:
+        rows = [row._replace(src=ids[row.src], dst=ids[row.dst]) for row in rows]
     return "".join(" ".join(map(str, row)) + "\n" for row in rows)
