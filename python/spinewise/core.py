@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from spinewise._core import SpecError as CoreSpecError
 
 
+INPUTS = ("file", "cdf_file")
+"""The keys of a traffic entry that name a file."""
 # How long `validate` runs a spec to measure its speed.
 MEASURED_SECONDS = 0.3
 
@@ -116,7 +119,7 @@ def resolve(spec: Mapping[str, object]) -> Spec:
     try:
         return cast(Spec, json.loads(core.resolve(encode(spec), own_schemes(spec))))
     except core.SpecError as error:
-        raise translated(error) from None
+        raise with_input(translated(error), spec) from None
     except core.SchemeError as error:
         raise failed(error) from error.__cause__
 
@@ -149,10 +152,33 @@ def topology(spec: Mapping[str, object]) -> Fabric:
     """
     core = engine()
     try:
-        # The scheme does not matter here, and one written in Python may be unavailable.
-        return cast(Fabric, json.loads(core.topology(encode({**spec, "scheme": {}}))))
+        # The scheme does not matter here, and one written in Python may be unavailable; nor do the files of traffic.
+        return cast(Fabric, json.loads(core.topology(encode({**without_inputs(spec), "scheme": {}}))))
     except core.SpecError as error:
         raise translated(error) from None
+
+
+def without_inputs(spec: Mapping[str, object]) -> Mapping[str, object]:
+    """The spec with a flow in place of each traffic entry whose file was read before: the file is not needed."""
+    entries = spec.get("traffic")
+    if not isinstance(entries, list):
+        return spec
+    flow = {"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}
+    return {
+        **spec,
+        "traffic": [
+            {"kind": "flows", "name": entry.get("name"), "list": [flow]} if input_digest(entry) else entry
+            for entry in entries
+        ],
+    }
+
+
+def input_digest(entry: object, key: str = "") -> str | None:
+    """The digest of the file of a traffic entry, or of that under `key`; None without one, or if it was never read."""
+    if not isinstance(entry, Mapping):
+        return None
+    digests = (entry.get(f"{name}_digest") for name in ([key] if key else INPUTS))
+    return next((str(one) for one in digests if one is not None), None)
 
 
 def run(
@@ -177,7 +203,7 @@ def run(
         watch = watcher(resolved, progress)
         return cast("RawOutcome", core.run(encode(resolved), watch, means(threads, when), trace, own_schemes(resolved)))
     except core.SpecError as error:
-        raise translated(error) from None
+        raise with_input(translated(error), resolved) from None
     except core.SchemeError as error:
         raise failed(error) from error.__cause__
 
@@ -269,6 +295,20 @@ def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[Timed]:
 def translated(error: CoreSpecError) -> SpecError:
     """The engine's error as the package's own class, which can also name a file."""
     return SpecError(error.key, error.value, error.allowed, error.hint, unserved=error.unserved)
+
+
+def with_input(error: SpecError, spec: Mapping[str, object]) -> SpecError:
+    """The error with what to do if it is about a file of traffic that was read before, and is no longer there."""
+    match = re.fullmatch(r"traffic\[(\d+)\]\.(file|cdf_file)", error.key)
+    entries = spec.get("traffic")
+    if match is None or not isinstance(entries, list) or int(match[1]) >= len(entries):
+        return error
+    digest = input_digest(entries[int(match[1])], match[2])
+    if digest is None:
+        return error
+    again = f"the same file (digest {digest}) is needed to run this again: put it back there"
+    hint = f"{error.hint}; {again}; tables and pages of what results keep do without it"
+    return SpecError(error.key, error.value, error.allowed, hint, unserved=error.unserved)
 
 
 def failed(error: CoreSchemeError) -> SchemeError:
