@@ -144,6 +144,14 @@ def test_a_fat_tree_is_not_oversubscribed_unless_it_is_asked_to_be(
         (["--aim", "bogus"], "--aim", '"bogus" is not a quantity'),
         (["--transport", "quic"], "--transport", "tcp, rdma, uet"),
         (["--toplogy", "fat-tree"], "--toplogy", "--topology"),
+        (["--leaves", "1", "--hosts-per-leaf", "1"], "--hosts-per-leaf", "two hosts or more"),
+        (
+            ["--leaves", "1", "--hosts-per-leaf", "1", "--workload", "all_reduce"],
+            "--hosts-per-leaf",
+            "two hosts or more",
+        ),
+        (["--link-gbps", "1e-9"], "--link-gbps", "transport.min_rto_us follows from the rates"),
+        (["--host-gbps", "1e-9", "--link-gbps", "1e-8"], "--host-gbps", "a higher rate"),
     ],
 )
 def test_wishes_that_cannot_be_are_refused_by_their_option(

@@ -112,6 +112,8 @@ def fit_each_other(wishes: Wishes) -> None:
         if link.rate_gbps >= wishes.between_gbps:
             allowed = f"less than the {wishes.between_gbps:g} Gbps of the links between switches"
             raise SpecError("--slow-link", f"{link.rate_gbps:g}", allowed)
+    if wishes.hosts < 2:
+        raise SpecError("--hosts-per-leaf", wishes.under_leaf, "two hosts or more in the fabric, so that one can send")
     spec = as_spec(tomllib.loads(compose.text(wishes, "")))
     try:
         resolved = resolve(spec)
@@ -119,6 +121,8 @@ def fit_each_other(wishes: Wishes) -> None:
         for key, option in OPTIONS.items():
             if error.key == key or error.key.startswith((f"{key}[", f"{key}.")):
                 raise SpecError(option, error.value, error.allowed, error.hint) from None
+        if "auto" in (error.hint or ""):
+            raise too_slow(wishes, error) from None
         raise
     for variant in parse_list(wishes.compared):
         try:
@@ -126,6 +130,17 @@ def fit_each_other(wishes: Wishes) -> None:
         except SpecError as error:
             raise SpecError("--schemes", variant.label, error.allowed, error.hint) from None
     aims.parse(wishes.aims, resolved)
+
+
+def too_slow(wishes: Wishes, error: SpecError) -> SpecError:
+    """The error of a value that follows from the rates of the fabric, which no option gives, by the lowest rate."""
+    rates = {"--host-gbps": wishes.host_gbps, "--link-gbps": wishes.between_gbps}
+    if wishes.slow_links:
+        rates["--slow-link"] = min(link.rate_gbps for link in wishes.slow_links)
+    option = min(rates, key=lambda name: rates[name])
+    allowed = error.allowed.removesuffix(', or "auto"')
+    hint = f"{error.key} follows from the rates, and would be {error.value}; allowed is {allowed}"
+    return SpecError(option, f"{rates[option]:g}", "a higher rate", hint)
 
 
 def told(wishes: Wishes, where: place.Place, found: Validation, warnings: list[Notice]) -> list[str]:
