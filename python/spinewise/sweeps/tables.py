@@ -179,7 +179,7 @@ def meaning(error: sqlite3.Error) -> str:
     kept = "every run stored before is kept, and the same command continues from there"
     if name.startswith("SQLITE_FULL") or name in ("SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"):
         return f"the disk is full, or a limit on its use was reached: free some space; {kept}"
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "Could not decode to UTF-8" in str(error):
         return (
             f"its ledger is damaged ({error}): move it away and run the command again, which repeats the runs; "
             "`sqlite3 ledger.sqlite .recover` saves what can be read"

@@ -6,16 +6,19 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 
+from spinewise.measures import units
+from spinewise.reading import printable
 from spinewise.sweeps import columns
 from spinewise.sweeps.basics import LINKS, NUMBERS, Numbers
 from spinewise.sweeps.columns import Column
 from spinewise.sweeps.measures import Measure
-from spinewise.sweeps.store import Ledger, unzipped
+from spinewise.sweeps.store import LEDGER, Ledger, unzipped
 from spinewise.sweeps.tables import Row, in_words, unsigned
 from spinewise.sweeps.variant import transport_of, variant_of
 from spinewise.sweeps.verdicts import rows_of
@@ -80,8 +83,24 @@ class Views:
     def rows(self, sql: str, *values: str) -> list[Row]:
         """Rows of the ledger, for these runs where the query has `@these`."""
         here = f"runs.rowid BETWEEN {self.first} AND {self.last}"
+        if self.damaged:
+            here += f" AND runs.rowid NOT IN ({', '.join(map(str, self.damaged))})"
         with in_words(self.ledger.folder):
             return self.ledger.connection.execute(sql.replace("@these", here), values).fetchall()
+
+    @cached_property
+    def damaged(self) -> list[int]:
+        """The rows of these runs that have a value of another type than their column, which are left out and noted."""
+        with in_words(self.ledger.folder):
+            ask = self.ledger.connection.execute
+            tests = [test for _, name, kind, needed, *_ in ask("PRAGMA table_info(runs)")
+                     for test in [other_type(name, kind, needed=bool(needed) or name == "key")]]  # fmt: skip
+            here = f"rowid BETWEEN {self.first} AND {self.last}"
+            found = ask(f"SELECT rowid FROM runs WHERE {here} AND ({' OR '.join(tests)})").fetchall()
+        rows = [int(row) for (row,) in found]
+        if rows:
+            self.notes.append(left_out(self.ledger.folder, "runs", rows, "the command that made them makes them again"))
+        return rows
 
     @cached_property
     def of_run(self) -> pa.Table:
@@ -190,14 +209,20 @@ class Views:
     def studies(self) -> pa.Table:
         """See `spinewise.sweeps.columns`."""
         rows = []
+        damaged = []
         places = self.rows(
-            "SELECT study, key, label, outdated.key IS NOT NULL FROM labels"
+            "SELECT labels.rowid, study, key, label, outdated.key IS NOT NULL FROM labels"
             " LEFT JOIN outdated USING (study, label, key) ORDER BY labels.rowid"
         )
-        for study, key, label, gone in places:
-            place = msgspec.json.decode(label, type=dict[str, object])
+        for number, study, key, label, gone in places:
+            place = place_of(study, key, label)
+            if place is None:
+                damaged.append(int(number))
+                continue
             own = [fitting(place.get(one.name), one.type) for one in columns.PLACES[2:-2]]
             rows.append((study, key, *own, label, bool(gone)))
+        if damaged:
+            self.notes.append(left_out(self.ledger.folder, "labels", damaged, "the same sweep writes them again"))
         return made(columns.PLACES, rows)
 
     def specs(self) -> pa.Table:
@@ -223,6 +248,38 @@ def read(measure: Measure[T], blob: bytes, crc: int) -> T:
     if zlib.crc32(blob) != crc:
         raise ValueError(f"{measure.name}: damaged")
     return measure.read(unzipped(blob))
+
+
+TYPES = {"TEXT": ("text",), "INTEGER": ("integer",), "REAL": ("real", "integer"), "BLOB": ("blob",)}
+"""The types that values of a column of the ledger may have, by its declared type."""
+MOST_NAMED = 20
+"""The most damaged rows that a note names."""
+
+
+def other_type(column: str, kind: str, *, needed: bool) -> str:
+    """A condition in SQL: the column has a value of another type than declared, or none though it is needed."""
+    allowed = [*TYPES[kind], *([] if needed else ["null"])]
+    return f"typeof({column}) NOT IN ({', '.join(map(repr, allowed))})"
+
+
+def left_out(folder: Path | None, table: str, rows: Sequence[int], then: str) -> str:
+    """The note about damaged rows of a table of the ledger: what is left out, where it is, and what to do."""
+    file = "(in memory)" if folder is None else printable(folder / LEDGER)
+    named = ", ".join(map(str, rows[:MOST_NAMED])) + (", …" if len(rows) > MOST_NAMED else "")
+    return (
+        f"{file} is damaged in {units.counted(len(rows), 'row')} of {table} ({named}), left out here; nothing else is"
+        f" lost. Remove them (`DELETE FROM {table} WHERE rowid IN (…)` in sqlite3), and {then}"
+    )
+
+
+def place_of(*place: object) -> dict[str, object] | None:
+    """The label of a place of a study, given with its study and its run; None if one of them is damaged."""
+    if not all(isinstance(one, str) for one in place):
+        return None
+    try:
+        return msgspec.json.decode(str(place[-1]), type=dict[str, object])
+    except msgspec.DecodeError:
+        return None
 
 
 def text_of(spec: bytes) -> str | None:
