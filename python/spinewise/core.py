@@ -17,7 +17,7 @@ from spinewise.errors import SchemeError, SpecError
 from spinewise.machine import free_addresses, free_memory
 from spinewise.magnitudes import PS_PER_US
 from spinewise.plain import plain
-from spinewise.replies import Checked, Column, Fabric, Param, Registry, Thing, Timed, WorkedOut
+from spinewise.replies import Checked, Column, Fabric, Kind, Param, Registry, Scheme, Thing, Timed, WorkedOut
 from spinewise.shapes import Spec
 
 if TYPE_CHECKING:
@@ -256,6 +256,24 @@ def registry() -> Registry:
     return cast(Registry, json.loads(engine().registry()))
 
 
+def listed(kind: Kind) -> Sequence[Thing]:
+    """What there is to choose from: the entries of a kind but schemes that only test the engine.
+
+    Specs and `spinewise schemes NAME` take those by their names.
+    """
+    return [entry for entry in registry()[kind] if not is_test(str(entry["name"]))]
+
+
+def schemes() -> Sequence[Scheme]:
+    """The schemes of `listed`."""
+    return [entry for entry in registry()["schemes"] if not is_test(entry["name"])]
+
+
+def is_test(scheme: str) -> bool:
+    """Whether a scheme balances no load, but tests the engine."""
+    return scheme.startswith("loopback_")
+
+
 def params_of(entry: Thing) -> list[Param]:
     """The parameters of a thing of the registry; a preset has none."""
     found: Mapping[str, object] = {**entry}
@@ -294,7 +312,16 @@ def bench(only: str = "", rounds: int = 5, share: float = 1.0) -> list[Timed]:
 
 def translated(error: CoreSpecError) -> SpecError:
     """The engine's error as the package's own class, which can also name a file."""
-    return SpecError(error.key, error.value, error.allowed, error.hint, unserved=error.unserved)
+    return SpecError(error.key, error.value, without_tests(error.allowed), error.hint, unserved=error.unserved)
+
+
+def without_tests(allowed: str) -> str:
+    """What is allowed, without schemes that only test the engine if it is a list of names."""
+    names = re.findall(r'"(\w+)"', allowed)
+    if not any(map(is_test, names)) or re.sub(r'"\w+"|, | or ', "", allowed):
+        return allowed
+    *first, last = (f'"{name}"' for name in names if not is_test(name))
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def with_input(error: SpecError, spec: Mapping[str, object]) -> SpecError:

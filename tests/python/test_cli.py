@@ -219,7 +219,7 @@ def test_bad_input_fills_one_screen_and_exits_with_2(case: str, tiny: Path, caps
 
 def without_schemes(line: str) -> str:
     """A line without the list of all schemes, which grows with the registry."""
-    *names, last = (entry["name"] for entry in core.registry()["schemes"])
+    *names, last = (entry["name"] for entry in core.schemes())
     return line.replace(", ".join(f'"{name}"' for name in names) + f' or "{last}"', "SCHEMES")
 
 

@@ -39,8 +39,6 @@ TCP: Final = "tcp"
 """The family of transports that hosts already have."""
 TODAY: Final = "ecmp"
 """The scheme of a fabric whose spec names none: it costs nothing to keep."""
-TESTS: Final = "loopback"
-"""The prefix of schemes that test the engine."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ Sheet = Mapping[str, object]
 
 def sheets() -> dict[str, Sheet]:
     """The fact sheets of all schemes but tests, by name."""
-    return {str(one["name"]): one for one in core.registry()["schemes"] if not str(one["name"]).startswith(TESTS)}
+    return {str(one["name"]): one for one in core.schemes()}
 
 
 def own_sheets(schemes: str | Iterable[str | OwnClass] | None) -> dict[str, Sheet]:

@@ -70,7 +70,7 @@ def names(kind: Kind) -> list[str]:
     """Names in the registry."""
     from spinewise import core  # noqa: PLC0415
 
-    return [entry["name"] for entry in core.registry()[kind]]
+    return [str(entry["name"]) for entry in core.listed(kind)]
 
 
 def several(known: Callable[[], list[str]]) -> Completer:

@@ -21,14 +21,14 @@ FEW = 4
 def command(args: argparse.Namespace) -> int:
     """List one kind of things, or show one of them in full."""
     kind: Kind = args.kind
-    entries: Sequence[Thing] = core.registry()[kind]
     if args.name is None:
+        listed = core.listed(kind)
         if args.json:
-            print_json(entries)
+            print_json(listed)
         else:
-            print_list(args.kind, entries)
+            print_list(args.kind, listed)
         return 0
-    entry = find(args.kind, entries, args.name)
+    entry = find(args.kind, core.registry()[kind], args.name)
     if args.json:
         print_json(entry)
     else:
@@ -46,7 +46,7 @@ def find(kind: str, entries: Sequence[Thing], name: str) -> Thing:
     for entry in entries:
         if entry["name"] == known:
             return entry
-    names = [str(entry["name"]) for entry in entries]
+    names = [found for found in (str(entry["name"]) for entry in entries) if not core.is_test(found)]
     raise SpecError(kind, name, ", ".join(names), nearest(name, names))
 
 

@@ -188,11 +188,7 @@ START, END = "<!-- schemes: `make docs` -->", "<!-- end of schemes -->"
 
 def readme(root: Path) -> str:
     """README.md with the registry's table of schemes; test schemes are left out."""
-    rows = [
-        f"| `{one['name']}` | {cell(one['about'])} | {one['site']} |"
-        for one in core.registry()["schemes"]
-        if not one["name"].startswith("loopback")
-    ]
+    rows = [f"| `{one['name']}` | {cell(one['about'])} | {one['site']} |" for one in core.schemes()]
     lines = ["| scheme | what it does | decides at |", "|---|---|---|", *rows]
     return marked(root, README, (START, END), lines)
 

@@ -128,7 +128,7 @@ TIME_COLUMNS: tuple[Column, ...] = (
 
 def schemes() -> list[Entry]:
     """The schemes of the registry, without those that only test the engine."""
-    return [{**entry} for entry in core.registry()["schemes"] if not entry["name"].startswith("loopback")]
+    return [{**entry} for entry in core.schemes()]
 
 
 def transports() -> list[Entry]:

@@ -266,12 +266,13 @@ def fault_table() -> list[str]:
 
 def registry_page() -> str:
     """docs/registry.md: schemes, topologies, workloads, transports, presets with parameters and sources."""
-    registry = core.registry()
     lines = ["# What there is to choose from"]
     for kind in KINDS:
         lines += ["", f"## {kind.capitalize()}"]
-        for entry in registry[kind]:
+        for entry in core.listed(kind):
             lines += ["", f"### `{entry['name']}`", "", *entry_lines({**entry}, core.params_of(entry))]
+    tests = [f"`{entry['name']}`" for entry in core.registry()["schemes"] if core.is_test(entry["name"])]
+    lines += ["", f"{' and '.join(tests)} only test the engine. Specs take them; `spinewise schemes NAME` shows them."]
     return HEAD + "\n".join(lines) + "\n"
 
 

@@ -181,8 +181,7 @@ class Plan:
 
 def every_scheme() -> list[str]:
     """All schemes of the registry but those that only test the engine, and MPTCP, which is a transport."""
-    entries = (str(entry["name"]) for entry in core.registry()["schemes"])
-    return [*(name for name in entries if not name.startswith("loopback")), MPTCP]
+    return [*(entry["name"] for entry in core.schemes()), MPTCP]
 
 
 def names(option: str, given: str | Iterable[str] | None, known: Mapping[str, object]) -> list[str]:

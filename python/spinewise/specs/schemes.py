@@ -71,7 +71,7 @@ def schemes() -> list[SchemeInfo]:
     >>> {scheme.name: scheme.site for scheme in schemes()}["conga"]
     'switch'
     """
-    return [info(entry) for entry in core.registry()["schemes"]]
+    return [info(entry) for entry in core.schemes()]
 
 
 def info(entry: replies.Scheme) -> SchemeInfo:
