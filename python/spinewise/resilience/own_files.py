@@ -16,6 +16,7 @@ from spinewise.measures.plain import plain
 from spinewise.measures.summary import ALL
 from spinewise.resilience.measures import SHARE
 from spinewise.resilience.own import Outcome, Plan, Study
+from spinewise.resilience.own_faults import Single, hurt, singles
 from spinewise.resilience.show import at_least, fixed, slower
 from spinewise.resilience.told import Bars, Lost, Rows, Told, shares, subtitle
 from spinewise.runs import formats
@@ -43,7 +44,8 @@ def tables(study: Study) -> list[Grid]:
     """The tables, in order."""
     # Rounds are the purpose of their traffic: they come first.
     rounds = [round_table(study)] if study.round_entries else []
-    return [*rounds, goodput_table(study), tail_table(study)]
+    faults = singles(study.plan)
+    return [*rounds, goodput_table(study), *([fault_table(study, faults)] if faults else []), tail_table(study)]
 
 
 def told(study: Study) -> Told:
@@ -57,6 +59,46 @@ def told(study: Study) -> Told:
         notes=notes(study),
         rounds=[one for entry in study.round_entries for one in round_bars(study, entry)],
     )
+
+
+def fault_table(study: Study, faults: Sequence[Single]) -> Grid:
+    """The table of each fault: what was lost in its time and on its links, and how its flows fared."""
+    made = new_table(
+        "Each fault: in its own time, on its own links",
+        ["fault", "scheme"],
+        ["goodput lost [%]", "gone", "p99 vs none", "twice as long [%]"],
+    )
+    for fault in faults:
+        end = "the end" if math.isinf(fault.end_us) else instant(fault.end_us)
+        title = f"{fault.what}, {instant(fault.begin_us)} to {end}{'' if fault.alone else ' *'}"
+        for label in study.labels:
+            found = hurt(study, label, fault)
+            gone = stats.t_interval([one.gone for one in found]).mean
+            made.line(
+                title if label == study.labels[0] else "", label,
+                fixed(stats.t_interval([one.goodput_lost for one in found]), 100.0),
+                f"{gone:,.0f}" if math.isfinite(gone) else units.NOTHING,
+                slower(stats.relative_difference([one.p99_s for one in found], [one.p99_whole_s for one in found])),
+                plus_minus(stats.t_interval([one.doubled for one in found]), 0.01),
+                end_section=label == study.labels[-1],
+            )  # fmt: skip
+    return made
+
+
+def fault_notes(faults: Sequence[Single]) -> list[str]:
+    """Notes on how to read the table of each fault, if there is one."""
+    if not faults:
+        return []
+    lines = [
+        "each fault: goodput from its beginning to its repair, or until the run without faults tails off; packets gone"
+        " on its links; and the flows that were under way in that time in the run without faults. What one fault leaves"
+        " behind, such as a backlog, counts in the next one's time too."
+    ]
+    if not all(fault.alone for fault in faults):
+        lines.append("*: another fault is active in that time: goodput and flows are of both.")
+    if not all(fault.links for fault in faults):
+        lines.append(f"gone is not told ({units.NOTHING}) where another fault hits the same link.")
+    return lines
 
 
 def round_bars(study: Study, entry: str) -> list[Bars]:
@@ -175,6 +217,7 @@ def notes(study: Study) -> list[str]:
         + (", in (brackets) when its 95 % interval includes zero." if seeds > 1 else "; one seed: no interval."),
         "twice as long, half: share of flows that took more than twice as long with the faults as without, and less"
         " than half as long. Both are above zero where a fault only shuffles who waits for whom.",
+        *fault_notes(singles(plan)),
         *waiting(study),
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults."
         + (

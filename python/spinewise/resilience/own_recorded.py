@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from spinewise.magnitudes import PS_PER_US
+from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.classes import ClassSummary
 from spinewise.measures.entries import entries_of
 from spinewise.measures.summary import ALL
@@ -23,6 +23,7 @@ from spinewise.shapes import Spec
 from spinewise.sweeps.measures import Measure
 
 Singles = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Recording:
         over_us: when the run was over.
         outcome_hash: the engine's hash of everything that happened.
         traffic_hash: the engine's hash of the offered traffic.
+        start_s: starts of the flows of `fct_s`, in seconds.
+        lost_on: packets lost on each link that lost some.
     """
 
     goodput: Floats
@@ -65,6 +68,8 @@ class Recording:
     over_us: float
     outcome_hash: str
     traffic_hash: str
+    start_s: dict[str, Doubles] = field(default_factory=dict)
+    lost_on: dict[str, int] = field(default_factory=dict)
 
 
 def record(interval_us: float, spec: Spec, result: Result) -> Recording:
@@ -74,7 +79,7 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
     waits = Waits.of(result.flows, waited_until(spec, report)) if result.flows.num_rows else None
     masks = members(spec, result, of_entry)
     found = {name: tail(of_entry[name], waits, mask) for name, mask in masks.items()}
-    jobs = result.rounds.jobs
+    jobs, starts_s = result.rounds.jobs, numbers(result.flows, "start_ps") / PS_PER_SECOND
     return Recording(
         goodput=received(result, interval_us),
         p99_s={name: one.fct_s for name, one in found.items()},
@@ -91,6 +96,8 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
         over_us=int(report["stop_ps"]) / PS_PER_US,
         outcome_hash=str(report["outcome_hash"]),
         traffic_hash=str(report["traffic_hash"]),
+        start_s={name: starts_s[mask] for name, mask in masks.items() if waits and name != ALL},
+        lost_on={link["name"]: link["lost"] for link in report["links"] if link["lost"]},
     )
 
 
