@@ -4,6 +4,7 @@
 //! advance. The end is estimated from how long the busiest link of a host or leaf has something to send.
 
 use crate::engine::Sim;
+use crate::flows::Carried;
 use crate::ids::FlowId;
 use crate::log;
 use crate::setup::memory::{POINT_BYTES, RING, fabric_bytes};
@@ -43,7 +44,7 @@ pub struct Estimate {
 impl Estimate {
     /// Estimates a run that is set up and has not begun.
     pub fn of(spec: &Spec, sim: &Sim<'_>) -> Estimate {
-        let mut fluid = Fluid::new(spec, sim);
+        let mut fluid = Fluid::new(sim);
         let flows = &sim.world.flows;
         let ends: Vec<Time> = flows.specs.numbered().map(|(id, flow)| fluid.add(id, flow)).collect();
         let latency = closed_loop_latency(spec, sim);
@@ -77,9 +78,10 @@ impl Estimate {
         // The part of it that is done when the run ends.
         let (left, whole) = (spec.run.until.0.saturating_sub(flow.start.0), done.0.saturating_sub(flow.start.0).max(1));
         let part = (left as f64 / whole as f64).min(1.0);
-        let packets = (flow.size.div_ceil(u64::from(sim.net.frame.mss)).max(1) as f64 * part).ceil() as u64;
-        let acks = packets.div_ceil(u64::from(sim.world.flows.facts.answers_every));
-        let handshake = if sim.world.flows.facts.opens { HANDSHAKE } else { 0 };
+        let Carried { facts, frame } = sim.world.flows.carried(id);
+        let packets = (flow.size.div_ceil(u64::from(frame.mss)).max(1) as f64 * part).ceil() as u64;
+        let acks = packets.div_ceil(u64::from(facts.answers_every));
+        let handshake = if facts.opens { HANDSHAKE } else { 0 };
         self.bytes += flow.size;
         self.packets += packets;
         self.packet_hops += (packets + acks + handshake) * hops;
@@ -118,20 +120,17 @@ struct Fluid<'a> {
     busy: [Vec<Time>; 4],
     /// Bits per second of leaves, up and down.
     leaf_rates: [Vec<u64>; 2],
-    wire: f64,
 }
 
 impl Fluid<'_> {
-    fn new<'a>(spec: &Spec, sim: &'a Sim<'_>) -> Fluid<'a> {
+    fn new<'a>(sim: &'a Sim<'_>) -> Fluid<'a> {
         let topology = &sim.net.topology;
         let (_, up, down) = topology.leaf_rates();
         let busy = [topology.hosts, topology.hosts, topology.leaves, topology.leaves];
-        let frame = spec.transport.frame();
         Fluid {
             sim,
             busy: busy.map(|count| vec![Time::ZERO; count as usize]),
             leaf_rates: [up, down],
-            wire: f64::from(frame.mtu()) / f64::from(frame.mss),
         }
     }
 
@@ -141,7 +140,8 @@ impl Fluid<'_> {
         if let Some(udp) = self.sim.world.flows.schedule(id) {
             return udp_end(udp).unwrap_or(flow.start);
         }
-        let bytes = (flow.size as f64 * self.wire) as u64;
+        let frame = self.sim.world.flows.carried(id).frame;
+        let bytes = (flow.size as f64 * f64::from(frame.mtu()) / f64::from(frame.mss)) as u64;
         let (from, to) = (topology.leaf(flow.sender()).index(), topology.leaf(flow.receiver()).index());
         let mut places = vec![
             (0, flow.src as usize, topology.links[topology.host_link(flow.sender())].rate),
@@ -158,14 +158,14 @@ impl Fluid<'_> {
             *busy = (*busy).max(flow.start) + takes;
             end = end.max(*busy);
         }
-        end + self.round_trips(flow)
+        end + self.round_trips(id, flow)
     }
 
     /// Slow start, from ten packets on.
-    fn round_trips(&self, flow: &FlowSpec) -> Span {
-        let packets = flow.size.div_ceil(u64::from(self.sim.net.frame.mss));
-        let starts_slowly = self.sim.world.flows.facts.starts_slowly;
-        let rounds = if starts_slowly { u64::from((packets / 10 + 1).ilog2()) + 1 } else { 1 };
+    fn round_trips(&self, id: FlowId, flow: &FlowSpec) -> Span {
+        let Carried { facts, frame } = self.sim.world.flows.carried(id);
+        let packets = flow.size.div_ceil(u64::from(frame.mss));
+        let rounds = if facts.starts_slowly { u64::from((packets / 10 + 1).ilog2()) + 1 } else { 1 };
         self.sim.net.base_rtt * rounds
     }
 }

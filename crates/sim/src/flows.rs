@@ -10,7 +10,7 @@ use crate::ids::{FlowId, SubflowId, Table};
 use crate::operations::Operations;
 use crate::packet::Packet;
 use crate::transport::contract::Facts;
-use crate::transport::{Ends, Paced, Sending, UdpConfig};
+use crate::transport::{Ends, Frame, Paced, Sending, UdpConfig};
 use crate::workload::plan::sort_by_key;
 use crate::workload::{FlowSpec, Gate, Programme};
 use connections::Connections;
@@ -32,8 +32,12 @@ pub struct Flows {
     udp_ends: Vec<Option<Box<Sending<Paced>>>>,
     /// Both ends of all other flows.
     pub ends: Ends,
-    /// The declarations of their transport about itself.
+    /// The declarations of the run's transport about itself.
     pub facts: Facts,
+    /// What is declared of flows of the run's transport.
+    carried: Carried,
+    /// The same of flows of others, if there are any: by traffic entry.
+    carried_by_entry: Box<[Carried]>,
     /// Their outcome.
     pub records: Table<FlowId, Record>,
     /// Flow numbers by sending host, in the order of starting by the clock: `by_host[first[h]..first[h + 1]]`.
@@ -60,6 +64,15 @@ pub struct Flows {
     pub alive: i64,
     /// Flows that another thread has started, if several threads have worked on the run.
     pub started_elsewhere: BTreeSet<FlowId>,
+}
+
+/// The declarations of a flow's transport about itself, and its packets.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried {
+    /// What it declares.
+    pub facts: Facts,
+    /// Its packets.
+    pub frame: Frame,
 }
 
 /// States that reroutes are counted, which takes a little time.
@@ -95,9 +108,15 @@ pub enum Ties {
 
 impl Flows {
     /// Creates flows from the specs of all flows, with schedules for UDP flows, and the dependencies of some of them,
-    /// which number flows as `list` does. Flows are numbered by start. Flows that start at once are numbered by their
+    /// which number flows as `list` does. `carried` says what is declared of their transport, or of that of each traffic
+    /// entry. Flows are numbered by start. Flows that start at once are numbered by their
     /// hosts, or in list order where queue pairs have ports, which count up in that order.
-    pub fn new(mut list: Vec<Listed>, waits: Waits, hosts: u32, ties: Ties, ends: Ends) -> Self {
+    pub fn new(
+        mut list: Vec<Listed>,
+        waits: Waits,
+        (hosts, ties): (u32, Ties),
+        (mut ends, carried): (Ends, &[Carried]),
+    ) -> Self {
         let Waits { mut gates, mut programmes } = waits;
         let hosts_of = |flow: &FlowSpec| match ties {
             Ties::ByHosts => (flow.src, flow.dst, flow.entry),
@@ -114,6 +133,7 @@ impl Flows {
         let udp_of = udp_of.collect();
         let (specs, udp): (Vec<FlowSpec>, Vec<Option<UdpConfig>>) = list.into_iter().unzip();
         let specs: Table<FlowId, FlowSpec> = specs.into_iter().collect();
+        ends.number(specs.iter().map(|flow| flow.entry));
         let udp: Vec<UdpConfig> = udp.into_iter().flatten().collect();
         let mut flows = Flows {
             udp_of,
@@ -121,6 +141,8 @@ impl Flows {
             udp,
             subflows: ends.paths() as u32,
             facts: ends.facts(),
+            carried: carried[0],
+            carried_by_entry: if carried.len() > 1 { carried.into() } else { Box::default() },
             ends,
             records: Table::filled(Record::default(), specs.len()),
             by_host: Vec::new(),
@@ -141,6 +163,22 @@ impl Flows {
         flows.plan_starts(hosts);
         flows.traffic_hash = flows.hash_traffic();
         flows
+    }
+
+    /// What the transport of a flow declares. A UDP flow has what the run's transport would have declared.
+    #[inline(always)]
+    pub fn carried(&self, flow: FlowId) -> &Carried {
+        if self.carried_by_entry.is_empty() { &self.carried } else { self.carried_by_other(flow) }
+    }
+
+    #[cold]
+    fn carried_by_other(&self, flow: FlowId) -> &Carried {
+        &self.carried_by_entry[usize::from(self.specs[flow].entry)]
+    }
+
+    /// Whether receivers of any transport hold data back below it.
+    pub fn resequences(&self) -> bool {
+        self.carried_by_entry.iter().chain([&self.carried]).any(|carried| carried.facts.resequences)
     }
 
     /// The same with reroutes counted, if they are.

@@ -28,13 +28,16 @@ pub(crate) fn of_flows(sim: &Sim<'_>, metrics: &MetricsSpec, go_on: GoOn<'_>) ->
             }
             let udp = sim.world.flows.schedule(id);
             let own = match udp {
-                None => IdealFrame { payload: sim.net.frame.mss.into(), header: sim.net.frame.header.into() },
+                None => {
+                    let frame = sim.world.flows.carried(id).frame;
+                    IdealFrame { payload: frame.mss.into(), header: frame.header.into() }
+                }
                 Some(udp) => IdealFrame { payload: udp.packet_bytes.into(), header: 0 },
             };
             let others = if udp.is_none() { &*metrics.ideal_frames } else { &[] };
             match metrics.ideal {
                 Ideal::Bound => {
-                    let patience = if udp.is_none() { sim.world.flows.facts.patience.0 } else { u64::MAX };
+                    let patience = if udp.is_none() { sim.world.flows.carried(id).facts.patience.0 } else { u64::MAX };
                     let mut bound = |data| bounds.of(flow.sender(), flow.receiver(), &data, patience);
                     let by_others = others.iter().map(|frame| Data::new(flow.size, frame.payload, frame.header));
                     by_others.map(&mut bound).min().unwrap_or(u64::MAX).min(bound(data(sim, id, own)))
@@ -59,7 +62,7 @@ pub(crate) fn of_flows(sim: &Sim<'_>, metrics: &MetricsSpec, go_on: GoOn<'_>) ->
 /// none can beat.
 fn data(sim: &Sim<'_>, id: FlowId, IdealFrame { payload, header }: IdealFrame) -> Data {
     let (flows, size) = (&sim.world.flows, sim.world.flows.specs[id].size);
-    let is_split = flows.has_transport(id) && flows.facts.protocol == Protocol::Roce && flows.subflows > 0;
+    let is_split = flows.has_transport(id) && flows.carried(id).facts.protocol == Protocol::Roce && flows.subflows > 0;
     match is_split {
         true => Data::new(wire_bytes(size, flows.subflows, (payload, header)), 1, 0),
         false => Data::new(size, payload, header),

@@ -100,6 +100,8 @@ impl Net {
     pub fn new(spec: &Spec, topology: Topology, fields: Fields) -> Net {
         let sheet = spec.transport.sheet();
         let frame = sheet.frame;
+        let pulls = spec.transports().any(|transport| transport.sheet().pulls);
+        let collects_telemetry = spec.transports().any(|transport| transport.sheet().collects_telemetry);
         let clock = spec.rules.clock(spec.topology.clock());
         let path = &topology.nominal_path;
         let there = |bytes: u32| -> u64 {
@@ -156,13 +158,13 @@ impl Net {
             charge_headers: spec.scheme.header_bytes == HeaderBytes::Charged,
             seed: spec.seed,
             nics_queue: matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.nics == Nics::Queue)
-                && !sheet.pulls,
-            collects_telemetry: sheet.collects_telemetry,
+                && !pulls,
+            collects_telemetry,
             keeps_control: spec.rules.habits.keeps_control,
             // A FIFO port takes a packet for gone that starts at this very instant; where arrivals go first it is not.
             commit_at_start: clock != Clock::Exact
                 // Telemetry is written as a packet starts.
-                || sheet.collects_telemetry
+                || collects_telemetry
                 || matches!(&spec.switch, SwitchSpec::OutputQueued(queues) if queues.ports == PortKind::CommitAtStart),
             series_interval: spec.metrics.series_interval,
             series_links: Recorded::default(),

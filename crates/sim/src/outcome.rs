@@ -72,7 +72,7 @@ impl Outcome {
         let ideal = crate::ideal::of_flows(&sim, &spec.metrics, go_on);
         let keep = sim.world.flows.specs.len() as u64 <= spec.metrics.keep_flows_up_to;
         let mut report = report::report(&sim, &links, stop, loads);
-        if sim.world.flows.facts.resequences {
+        if sim.world.flows.resequences() {
             let Tally { held, timeouts, overflows } = sim.world.log.resequenced;
             report["counters"]["resequencing"] =
                 json!({"held_packets": held, "timeouts": timeouts, "overflows": overflows});

@@ -19,13 +19,14 @@ use crate::spec::{
 use crate::switch::Switch;
 use crate::tape::Tape;
 use crate::topology::{Components, Topology};
-use crate::transport::Ends;
+use crate::transport::Frame;
 use crate::warden::{GoOn, Interrupted, Progress, Warden, Watch};
 use crate::workload::load::{Capacity, Loads};
 use crate::workload::{self, FlowSpec, Workload};
 use crate::world::World;
 use spinewise_policy::{Span, Time};
 
+mod carriers;
 mod haste;
 pub(crate) mod memory;
 mod paths;
@@ -113,11 +114,11 @@ impl Setup {
         faults.refuse_cuts(&topology, &pairs)?;
         drop(pairs);
         let paths = paths::paths(spec, &list)?;
-        let ends = Ends::new(&spec.transport, spec.seed, list.len(), paths as usize);
+        let (ends, carried) = carriers::of(spec, list.len(), paths as usize);
         // Where switches hash ports, queue pairs get them in the order in which flows are listed.
         let as_listed = spec.scheme.hash == HashKind::Murmur3 || spec.rules.habits.flows_as_listed;
         let ties = if as_listed { Ties::AsListed } else { Ties::ByHosts };
-        let flows = Flows::new(list, waits, topology.hosts, ties, ends);
+        let flows = Flows::new(list, waits, (topology.hosts, ties), (ends, &carried));
         let flows = flows.with_reroutes(spec.metrics.facts.then_some(Reroutes));
         let pairs = flows.shared_connections(&spec.transport);
         let flows = flows.with_connections(pairs.as_deref());
@@ -320,11 +321,10 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         uplink_rate_of_leaf: &uplinks,
     };
     let pods = topology.tree.map(|tree| tree.leaves_per_pod).zip(topology.pod_rates());
-    let frame = spec.transport.frame();
     let (mut list, mut waits) = (Vec::new(), Waits::default());
     let (mut offered, mut without) = (Vec::new(), Vec::new());
     let mut warnings = Vec::new();
-    let capacity = Capacity {
+    let capacity = |frame: Frame| Capacity {
         mss: u64::from(frame.mss),
         header: u64::from(frame.header),
         ack: u64::from(frame.ack_bytes),
@@ -334,7 +334,8 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         down: &down,
         pods: pods.as_ref().map(|(leaves, (up, down))| (*leaves, &up[..], &down[..])),
     };
-    for (entry, TrafficEntry { source, priority, subflows, .. }) in spec.traffic.iter().enumerate() {
+    for (entry, traffic) in spec.traffic.iter().enumerate() {
+        let TrafficEntry { source, priority, subflows, .. } = traffic;
         match source {
             Traffic::Transported(workload) => {
                 places.bounds.memory = room.saturating_sub(list.len() as u64 * workload::FLOW_BYTES);
@@ -351,6 +352,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                     without.push(entry as u8);
                 } else {
                     let during = workload.during(&plan.flows, &places);
+                    let capacity = capacity(spec.transport_of(traffic).frame());
                     offered.push(capacity.offered(entry as u8, &plan.flows, during));
                 }
                 append(plan, &mut list, &mut waits);
@@ -366,7 +368,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         let text = "NOTHING IS SENT: the run has no flows, and all of its numbers are empty.";
         warnings.push(Warning::of("nothing_sent", "traffic", text));
     }
-    let loads = capacity.loads(&offered).map(|loads| loads.also_without(without));
+    let loads = capacity(spec.transport.frame()).loads(&offered).map(|loads| loads.also_without(without));
     Ok(Offer { list, waits, loads, warnings })
 }
 
@@ -431,8 +433,10 @@ fn check_reachable(traffic: &[TrafficEntry], list: &[Listed], topology: &Topolog
 
 /// The transport must be able to number the packets of each flow.
 fn check_lengths(spec: &Spec, list: &[Listed]) -> Result<(), SpecError> {
-    let most = spec.transport.sheet().most_bytes;
-    let Some((flow, _)) = list.iter().find(|(flow, udp)| udp.is_none() && flow.size > most) else { return Ok(()) };
+    let most = |flow: &FlowSpec| spec.transport_of(&spec.traffic[usize::from(flow.entry)]).sheet().most_bytes;
+    let is_long = |(flow, udp): &&Listed| udp.is_none() && flow.size > most(flow);
+    let Some((flow, _)) = list.iter().find(is_long) else { return Ok(()) };
+    let most = most(flow);
     let entry = usize::from(flow.entry);
     let error = SpecError::said(
         format!("traffic[{entry}]"),

@@ -3,6 +3,7 @@
 
 use super::Host;
 use crate::address::Address;
+use crate::flows::Carried;
 use crate::ids::{FlowId, HostId, SubflowId};
 use crate::packet::{BARE, CE, CNP, CWR, ECE, InHand, LAST_HOP, MASKED, NACK, Packet, RETRANSMIT, SYN, URGENT};
 use crate::shell::Shell;
@@ -31,7 +32,7 @@ impl Host {
         record.marks += u32::from(packet.is(CE) && !packet.is(BARE));
         if !w.flows.goes_by_transport(subflow) {
             self.receive_udp(w, packet);
-        } else if w.flows.facts.resequences {
+        } else if w.flows.carried(flow).facts.resequences {
             self.resequence(w, subflow, arrival(packet, w.now));
         } else {
             self.take(w, subflow, &arrival(packet, w.now), || hand.option(w.net.options));
@@ -59,7 +60,7 @@ impl Host {
             let got = if record.sender_fct != 0 && w.net.habits.receivers_anew {
                 w.flows.ends.on_data_anew(w.now, (subflow, spec.size), data, option)
             } else {
-                w.flows.ends.late(spec.size, data, option)
+                w.flows.ends.late((flow, spec.size), data, option)
             };
             record.out_of_order += u32::from(got.out_of_order);
             self.answer_all(w, subflow, (spec.sender(), &got.answers), got.told);
@@ -146,7 +147,7 @@ impl Host {
         if told.is_some() {
             return self.send_answer(w, subflow, (dst, last), told);
         }
-        let (src, wire) = (self.id, w.net.frame.ack_bytes as u16);
+        let (src, wire) = (self.id, w.flows.carried(subflow.as_whole()).frame.ack_bytes as u16);
         self.send(w, || answer_packet((src, dst), subflow, wire, last));
     }
 
@@ -159,9 +160,10 @@ impl Host {
         (dst, answer): (HostId, &Answer),
         told: Option<Told>,
     ) {
-        let wire = w.net.frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
+        let Carried { facts, frame } = w.flows.carried(subflow.as_whole());
+        let wire = frame.ack_bytes as u16 + told.as_ref().map_or(0, |told| told.wire);
         let mut packet = answer_packet((self.id, dst), subflow, wire, answer);
-        if w.flows.facts.returns_tags {
+        if facts.returns_tags {
             packet.way = Way(packet.echo);
         }
         let mut hand = match told {
@@ -275,7 +277,8 @@ impl Host {
         let base_rtt = w.net.base_rtt;
         let salt = flow.number();
         let after = w.flows.next_of_connection(flow);
-        w.flows.start(&Start { now: w.now, flow, salt, size, paths, rate, hops, base_rtt, frame: w.net.frame, after });
+        let frame = w.flows.carried(flow).frame;
+        w.flows.start(&Start { now: w.now, flow, salt, size, paths, rate, hops, base_rtt, frame, after });
         if let Some(before) = after {
             self.inherit(w, before, flow);
         }

@@ -38,8 +38,8 @@ impl Host {
 
     /// All of a flow is acknowledged, including the receiver's FIN: sends the answer, if connections are closed.
     pub(super) fn close(&mut self, w: &mut World<'_>, subflow: SubflowId) {
-        let Some(wire) = w.flows.facts.closing else { return };
         let flow = w.flows.flow_of(subflow);
+        let Some(wire) = w.flows.carried(flow).facts.closing else { return };
         self.greet(w, subflow, (w.flows.specs[flow].size, wire, 0));
     }
 
@@ -48,19 +48,19 @@ impl Host {
     #[cold]
     pub(super) fn receive_greeting(&mut self, w: &mut World<'_>, packet: &Packet) {
         let subflow = packet.subflow();
+        let flow = w.flows.flow_of(subflow);
         let greeting = arrival(packet, w.now);
         if packet.is(SYN) {
             // The buffer of a listening socket holds a SYN as it holds anything small.
-            if w.flows.ends.holds_greetings() && !w.flows.ends.receives(w.flows.flow_of(subflow)) {
+            if w.flows.ends.holds_greetings(flow) && !w.flows.ends.receives(flow) {
                 self.resequence(w, subflow, greeting);
             } else {
                 self.answer_greeting(w, subflow, &greeting);
             }
         } else if packet.seq > 0 {
-            let flow = w.flows.flow_of(subflow);
             let start = w.flows.specs[flow].start;
             w.flows.records[flow].close_fct = w.now.since(start).0;
-        } else if w.flows.ends.holds_greetings() {
+        } else if w.flows.ends.holds_greetings(flow) {
             self.resequence(w, subflow, greeting);
         } else if w.flows.joins(subflow) {
             self.answer_greeting(w, subflow, &greeting);

@@ -1,5 +1,6 @@
 //! `auto`: derived values, where the spec or a preset asks for them.
 
+use super::error::moved;
 use serde_json::{Value, json};
 
 /// The word of a spec.
@@ -17,6 +18,11 @@ pub struct Auto {
 }
 
 impl Auto {
+    /// The same of a table that stands in place of another: keys of `table` are those of `path`.
+    pub(crate) fn moved(self, table: &str, path: &str) -> Auto {
+        Auto { key: moved(&self.key, table, path), ..self }
+    }
+
     /// Returns it in the form of reports.
     pub fn json(&self) -> Value {
         json!({"key": self.key, "value": self.value, "how": self.how})

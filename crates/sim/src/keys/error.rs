@@ -71,6 +71,11 @@ impl SpecError {
         }
     }
 
+    /// The same about a table that stands in place of another: keys of `table` are those of `path`.
+    pub(crate) fn moved(self, table: &str, path: &str) -> SpecError {
+        SpecError { key: moved(&self.key, table, path), ..self }
+    }
+
     /// Marks it as a scheme that cannot serve this fabric, if that is the case.
     pub(crate) fn unserved_if(self, unserved: bool) -> SpecError {
         SpecError { unserved, ..self }
@@ -98,6 +103,14 @@ impl SpecError {
             Some(option) => self.hint(format!("did you mean \"{option}\"?")),
             None => self,
         }
+    }
+}
+
+/// The name of a key of `table`, where `path` stands in its place.
+pub(super) fn moved(key: &str, table: &str, path: &str) -> String {
+    match key.strip_prefix(table) {
+        Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("{path}{rest}"),
+        _ => key.into(),
     }
 }
 

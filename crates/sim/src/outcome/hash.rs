@@ -10,7 +10,7 @@ use spinewise_policy::{Time, hash};
 pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> u64 {
     let mut h = hash::mix2(hash::name("outcome"), stop.0);
     let mut add = |x: u64| h = hash::mix2(h, x);
-    for record in &sim.world.flows.records {
+    for (flow, record) in sim.world.flows.records.numbered() {
         let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
         add(record.fct);
         add(record.sender_fct);
@@ -23,7 +23,7 @@ pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> 
         if record.close_fct > 0 {
             add(record.close_fct);
         }
-        match sim.world.flows.facts.protocol {
+        match sim.world.flows.carried(flow).facts.protocol {
             Protocol::Tcp => {}
             Protocol::Roce | Protocol::Uet => add(pair(record.nacks, record.cnps)),
         }
@@ -36,7 +36,7 @@ pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> 
         sim.world.flows.specs.iter().for_each(|flow| add(flow.start.0));
         (0..operations.count()).flat_map(|n| operations.times(n)).for_each(|time| add(time.0));
     }
-    if sim.world.flows.facts.resequences {
+    if sim.world.flows.resequences() {
         let Tally { held, timeouts, overflows } = sim.world.log.resequenced;
         [held, timeouts, overflows].into_iter().for_each(&mut add);
     }

@@ -297,13 +297,13 @@ fn row<'a>(
     row.flow = flow.number();
     row.subflow = path.map_or(0, |n| n as u16 + 1);
     row.size = sim.world.flows.specs[flow].size;
-    row.protocol = sim.world.flows.has_transport(flow).then_some(sim.world.flows.facts.protocol);
+    row.protocol = sim.world.flows.has_transport(flow).then_some(sim.world.flows.carried(flow).facts.protocol);
     let option = taken.hand.option(sim.net.options);
     let sack = match (row.protocol, path) {
         (None | Some(Protocol::Roce), _) => {
             get_sack(option).map(|(seq, bytes)| (seq, seq + u64::from(bytes))).into_iter().collect()
         }
-        (Some(Protocol::Uet), _) if row.is_ack() => uet::blocks(option, packet.seq, sim.net.frame.mss),
+        (Some(Protocol::Uet), _) if row.is_ack() => uet::blocks(option, packet.seq, sim.world.flows.carried(flow).frame.mss),
         (Some(Protocol::Uet), _) => Vec::new(),
         (Some(Protocol::Tcp), None) => Sack::decode(option).blocks().to_vec(),
         (Some(Protocol::Tcp), Some(_)) => {

@@ -14,6 +14,7 @@
 //! A key that is not declared is refused, never ignored. Null counts as not given.
 
 mod capture;
+mod carrier;
 mod describe;
 mod detection;
 mod fault;
@@ -114,6 +115,8 @@ pub struct Spec {
     pub switch: SwitchSpec,
     /// The transport.
     pub transport: TransportSpec,
+    /// Other transports that traffic entries have.
+    pub beside: Vec<TransportSpec>,
     /// The load-balancing scheme.
     pub scheme: SchemeSpec,
     /// The traffic.
@@ -189,7 +192,14 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     reader.set_resolved("scheme", told);
     scheme::check_ecn(&scheme, &transport)?;
     scheme::check_trimming(&scheme, (&switch, &transport), &keys.scheme)?;
-    let (traffic, told) = traffic::read(&keys.traffic, &topology, &transport)?;
+    let mut carriers = carrier::Carriers::new((&transport, preset.transport), &topology, run.follow);
+    let (traffic, told) = traffic::read(&keys.traffic, &topology, &mut carriers)?;
+    let (beside, more) = carriers.finish()?;
+    autos.extend(more);
+    for transport in &beside {
+        check_room(&switch, transport)?;
+        scheme::check_ecn(&scheme, transport)?;
+    }
     reader.set_resolved("traffic", told);
     let faults = read_faults(&keys, &mut reader, &topology, &switch)?;
     if run.follow != Follow::Nothing {
@@ -207,6 +217,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
         topology,
         switch,
         transport,
+        beside,
         scheme,
         traffic,
         faults,
@@ -219,6 +230,18 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     sizing::check(&spec)?;
     spec.warnings = warning::warnings(&spec);
     Ok((spec, autos))
+}
+
+impl Spec {
+    /// The run's transport, and others that traffic entries have: [`TrafficEntry::carrier`] is a place among them.
+    pub fn transports(&self) -> impl Iterator<Item = &TransportSpec> {
+        [&self.transport].into_iter().chain(&self.beside)
+    }
+
+    /// The transport of an entry's flows.
+    pub fn transport_of(&self, entry: &TrafficEntry) -> &TransportSpec {
+        usize::from(entry.carrier).checked_sub(1).map_or(&self.transport, |place| &self.beside[place])
+    }
 }
 
 /// Reads faults and how they are found; a spec without faults says nothing of that.

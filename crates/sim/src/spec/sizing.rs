@@ -39,12 +39,12 @@ pub fn cables(topology: &Topology, node: NodeId, packet: u64, clock: Clock) -> V
 
 /// Bytes of the largest packet on the wire, with the header of a scheme where that takes bytes.
 pub fn largest_packet(spec: &Spec) -> u64 {
-    let frame = spec.transport.frame();
+    let frames = spec.transports().map(|transport| transport.frame());
     let udp = spec.traffic.iter().map(|entry| match &entry.source {
         Traffic::Udp(udp) => udp.config.packet_bytes,
         Traffic::Transported(_) => 0,
     });
-    let most = udp.chain([frame.mtu(), frame.ack_bytes]).max().unwrap_or(0);
+    let most = udp.chain(frames.flat_map(|frame| [frame.mtu(), frame.ack_bytes])).max().unwrap_or(0);
     let scheme = &spec.scheme;
     let header = match scheme.header_bytes {
         HeaderBytes::Free => 0,

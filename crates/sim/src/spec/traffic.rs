@@ -14,10 +14,11 @@ use spinewise_policy::hash;
 use std::fs::File;
 use std::io::Read as _;
 
+use super::carrier::Carriers;
 use super::metrics::SizeClass;
 use crate::keys::{Key, Kind, Reader, SpecError, one_of};
 use crate::topology::TopologySpec;
-use crate::transport::{TransportSpec, UdpConfig};
+use crate::transport::UdpConfig;
 use crate::workload::{Workload, WorkloadError};
 
 pub(crate) use common::{CarriedKeys, EntryKeys};
@@ -43,6 +44,8 @@ pub struct TrafficEntry {
     pub subflows: Option<u8>,
     /// Classes that summaries of it are made for, if not those of all.
     pub size_classes: Option<Vec<SizeClass>>,
+    /// The place of its transport among those of the run: 0 is `[transport]`.
+    pub carrier: u8,
 }
 
 impl TrafficEntry {
@@ -232,7 +235,7 @@ pub(crate) const KINDS: [&str; ENTRIES.len()] = {
 pub(crate) fn read(
     list: &[Value],
     fabric: &TopologySpec,
-    transport: &TransportSpec,
+    carriers: &mut Carriers<'_>,
 ) -> Result<(Vec<TrafficEntry>, Value), SpecError> {
     if list.is_empty() || list.len() > MOST_ENTRIES {
         let value = if list.is_empty() { Value::Array(Vec::new()) } else { list.len().into() };
@@ -245,7 +248,7 @@ pub(crate) fn read(
         let path = format!("traffic[{number}]");
         let table = value.as_object().ok_or_else(|| SpecError::new(&path, value, "a table with a kind"))?;
         let entry = find(&path, table)?;
-        let read = read_entry(entry, table, number, &names, (fabric, transport));
+        let read = read_entry(entry, table, number, &names, (fabric, carriers));
         let (entry, told) = read.map_err(|error| error.of_entry(number, &names[number].name, list.len()))?;
         traffic.push(entry);
         resolved.push(told);
@@ -259,19 +262,20 @@ fn read_entry(
     table: &Map<String, Value>,
     number: usize,
     names: &[common::Named],
-    (fabric, transport): (&TopologySpec, &TransportSpec),
+    (fabric, carriers): (&TopologySpec, &mut Carriers<'_>),
 ) -> Result<(TrafficEntry, Value), SpecError> {
     let lists = [EntryKeys::KEYS, entry.keys, entry.carried()];
     let [mut of_all, mut own, mut of_carried] = Reader::split(&format!("traffic[{number}]"), lists, table)?;
     let mut common = common::read(&mut of_all, names, number)?;
     let source = (entry.read)(&mut own, fabric)?;
     if entry.carrier == Carrier::Transport {
-        common::read_carried(&mut of_carried, transport, &mut common)?;
+        common::read_carried(&mut of_carried, carriers, &mut common)?;
     }
-    let Common { priority, subflows, size_classes } = common;
+    let Common { priority, subflows, size_classes, carrier } = common;
     let name = names[number].name.clone();
     let told = [of_all, own, of_carried].into_iter().flat_map(Reader::told).collect();
-    Ok((TrafficEntry { name, kind: entry.kind, source, priority, subflows, size_classes }, Value::Object(told)))
+    let kind = entry.kind;
+    Ok((TrafficEntry { name, kind, source, priority, subflows, size_classes, carrier }, Value::Object(told)))
 }
 
 /// The error of a workload that does not fit this topology, as an error about the spec.

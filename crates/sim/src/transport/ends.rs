@@ -287,7 +287,12 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// [`Receiver::late`].
-    pub fn late<'a>(&self, size: u64, data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received {
+    pub fn late<'a>(
+        &self,
+        (_, size): (FlowId, u64),
+        data: &Arrival,
+        option: impl FnOnce() -> &'a [u8],
+    ) -> Received {
         T::Receiver::late(&self.config, size, data, option)
     }
 
@@ -310,7 +315,7 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// Do handshake packets wait as data does?
-    pub fn holds_greetings(&self) -> bool {
+    pub fn holds_greetings(&self, _: FlowId) -> bool {
         T::resequencing(&self.config).is_some_and(|rules| rules.periods.is_some())
     }
 

@@ -39,6 +39,7 @@ pub(crate) mod congestion;
 pub(crate) mod contract;
 mod ends;
 mod greeting;
+mod mixed;
 pub(crate) mod mptcp;
 pub(crate) mod one_path;
 pub(crate) mod opening;

@@ -2,6 +2,7 @@
 
 use super::contract::{Answer, Arrival, Asks, Counts, Facts, Grant, Outgoing, Received, Start, Told};
 use super::ends::{EndsOf, Expired, Heard, Lane};
+use super::mixed::Mixed;
 use super::mptcp::Multipath;
 use super::one_path::{PacedPlain, PacedSelective, Plain, Selective};
 use super::rdma::{QueuePair, SplitQueuePairs};
@@ -53,6 +54,22 @@ impl Ends {
     }
 }
 
+impl Ends {
+    /// The ends of `flows` flows over several transports, the first of which is the run's. Traffic entries have them by
+    /// these places.
+    pub fn of_several(transports: &[&TransportSpec], part_of_entry: Vec<u8>, seed: u64, flows: usize) -> Ends {
+        let parts = transports.iter().map(|transport| Ends::new(transport, seed, flows, 0)).collect();
+        Ends::Mixed(Box::new(Mixed::new(parts, part_of_entry)))
+    }
+
+    /// Flows are numbered: these are their traffic entries.
+    pub fn number(&mut self, entries: impl Iterator<Item = u8>) {
+        if let Ends::Mixed(mixed) = self {
+            mixed.number(entries);
+        }
+    }
+}
+
 macro_rules! ends {
     ($($variant:ident: $transport:ty,)*) => {
         /// The ends of all flows of a run other than UDP, by transport. See [`EndsOf`] for what each method does.
@@ -62,79 +79,113 @@ macro_rules! ends {
                 #[doc = "Of this transport."]
                 $variant(EndsOf<$transport>),
             )*
+            /// Of several transports.
+            Mixed(Box<Mixed>),
         }
 
         /// An expression about the [`EndsOf`] of a run, whichever its transport.
         macro_rules! whichever {
             ($of:expr, $ends:ident => $call:expr) => {
-                match $of { $(Ends::$variant($ends) => $call,)* }
+                match $of {
+                    $(Ends::$variant($ends) => $call,)*
+                    Ends::Mixed($ends) => $call,
+                }
             };
         }
     };
 }
 each_transport!(ends);
 
-/// Methods of [`Ends`] that are those of [`EndsOf`], whichever the transport.
+/// Methods of [`Ends`] that are those of [`EndsOf`], whichever the transport. In brackets: the flow that a call is about, by
+/// which [`Mixed`] knows the transport.
 macro_rules! forward {
-    (&self: $($(#[$how:meta])? $name:ident$(<$life:lifetime>)?($($arg:ident: $type:ty),*) $(-> $returns:ty)?;)*) => {$(
-        #[doc = concat!("[`EndsOf::", stringify!($name), "`].")]
-        $(#[$how])?
-        pub fn $name$(<$life>)?(&self, $($arg: $type),*) $(-> $returns)? {
-            whichever!(self, ends => ends.$name($($arg),*))
-        }
-    )*};
-    (&mut self: $($(#[$how:meta])? $name:ident$(<$life:lifetime>)?($($arg:ident: $type:ty),*) $(-> $returns:ty)?;)*) => {$(
-        #[doc = concat!("[`EndsOf::", stringify!($name), "`].")]
-        $(#[$how])?
-        pub fn $name$(<$life>)?(&mut self, $($arg: $type),*) $(-> $returns)? {
-            whichever!(self, ends => ends.$name($($arg),*))
-        }
-    )*};
+    (&self: $(
+        [$flow:expr] $(#[$how:meta])? $name:ident$(<$life:lifetime>)?($($arg:ident: $type:ty),*) $(-> $returns:ty)?;
+    )*) => {
+        impl Ends {$(
+            #[doc = concat!("[`EndsOf::", stringify!($name), "`].")]
+            $(#[$how])?
+            pub fn $name$(<$life>)?(&self, $($arg: $type),*) $(-> $returns)? {
+                whichever!(self, ends => ends.$name($($arg),*))
+            }
+        )*}
+
+        impl Mixed {$(
+            fn $name$(<$life>)?(&self, $($arg: $type),*) $(-> $returns)? {
+                self.of($flow).$name($($arg),*)
+            }
+        )*}
+    };
+    (&mut self: $(
+        [$flow:expr] $(#[$how:meta])? $name:ident$(<$life:lifetime>)?($($arg:ident: $type:ty),*) $(-> $returns:ty)?;
+    )*) => {
+        impl Ends {$(
+            #[doc = concat!("[`EndsOf::", stringify!($name), "`].")]
+            $(#[$how])?
+            pub fn $name$(<$life>)?(&mut self, $($arg: $type),*) $(-> $returns)? {
+                whichever!(self, ends => ends.$name($($arg),*))
+            }
+        )*}
+
+        impl Mixed {$(
+            fn $name$(<$life>)?(&mut self, $($arg: $type),*) $(-> $returns)? {
+                self.of_mut($flow).$name($($arg),*)
+            }
+        )*}
+    };
+}
+
+forward! { &self:
+    [flow] sends(flow: FlowId) -> bool;
+    [flow] #[inline(always)] may_send_from(flow: FlowId) -> Option<Time>;
+    [flow] paced_from(flow: FlowId) -> Option<Time>;
+    [flow] account(flow: FlowId) -> Option<Counts>;
+    [sized.0] late<'a>(sized: (FlowId, u64), data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received;
+    [subflow.as_whole()] welcome(subflow: SubflowId, greeting: &Arrival) -> u16;
+    [flow] holds_greetings(flow: FlowId) -> bool;
+    [flow] receives(flow: FlowId) -> bool;
+    [subflow.as_whole()] #[inline(always)] fetch_receiver(subflow: SubflowId);
+    [subflow.as_whole()] #[inline(always)] fetch_sender(subflow: SubflowId);
+}
+
+forward! { &mut self:
+    [start.flow] start(start: &Start);
+    [flow] finish(flow: FlowId);
+    [flow] rest(flow: FlowId);
+    [flow] #[inline(always)] enqueue(flow: FlowId) -> Option<bool>;
+    [flow] #[inline(always)] stays(flow: FlowId) -> Option<bool>;
+    [flow] look(flow: FlowId) -> Option<Time>;
+    [flow] #[inline(always)] next(now: Time, flow: FlowId, timer: &mut Time) -> Option<Outgoing>;
+    [subflow.as_whole()] #[inline(always)] on_answer<'a>(
+        now: Time, subflow: SubflowId, answer: &Answer, option: impl FnOnce() -> &'a [u8]
+    ) -> Heard;
+    [subflow.as_whole()] expire(now: Time, subflow: SubflowId) -> Expired;
+    [subflow.as_whole()] is_open(subflow: SubflowId) -> bool;
+    [subflow.as_whole()] #[inline(always)] lane(subflow: SubflowId) -> Option<&mut Lane>;
+    [sized.0.as_whole()] #[inline(always)] on_data<'a>(
+        now: Time, sized: (SubflowId, u64), data: &Arrival, option: impl FnOnce() -> &'a [u8], timer: &mut Time
+    ) -> Received;
+    [sized.0.as_whole()] on_data_anew<'a>(
+        now: Time, sized: (SubflowId, u64), data: &Arrival, option: impl FnOnce() -> &'a [u8]
+    ) -> Received;
+    [flow] beside(now: Time, flow: FlowId) -> Option<Outgoing>;
+    [flow] share(flow: FlowId, waiting: usize);
+    [flow] grant(flow: FlowId, asks: Asks) -> Option<Grant>;
+    [subflow.as_whole()] delayed(now: Time, subflow: SubflowId) -> (Option<(Answer, Option<Told>)>, Time);
+    [sized.0] hold(now: Time, sized: (FlowId, u64), packet: Arrival, ready: &mut Vec<Arrival>, tally: &mut Tally);
+    [flow] release(now: Time, flow: FlowId, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool;
+    [flow] release_at(flow: FlowId) -> Time;
 }
 
 impl Ends {
-    forward! { &self:
-        facts() -> Facts;
-        paths() -> usize;
-        sends(flow: FlowId) -> bool;
-        #[inline(always)] may_send_from(flow: FlowId) -> Option<Time>;
-        paced_from(flow: FlowId) -> Option<Time>;
-        account(flow: FlowId) -> Option<Counts>;
-        late<'a>(size: u64, data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received;
-        welcome(subflow: SubflowId, greeting: &Arrival) -> u16;
-        holds_greetings() -> bool;
-        receives(flow: FlowId) -> bool;
-        #[inline(always)] fetch_receiver(subflow: SubflowId);
-        #[inline(always)] fetch_sender(subflow: SubflowId);
+    /// [`EndsOf::facts`].
+    pub fn facts(&self) -> Facts {
+        whichever!(self, ends => ends.facts())
     }
 
-    forward! { &mut self:
-        start(start: &Start);
-        finish(flow: FlowId);
-        rest(flow: FlowId);
-        #[inline(always)] enqueue(flow: FlowId) -> Option<bool>;
-        #[inline(always)] stays(flow: FlowId) -> Option<bool>;
-        look(flow: FlowId) -> Option<Time>;
-        #[inline(always)] next(now: Time, flow: FlowId, timer: &mut Time) -> Option<Outgoing>;
-        #[inline(always)] on_answer<'a>(
-            now: Time, subflow: SubflowId, answer: &Answer, option: impl FnOnce() -> &'a [u8]
-        ) -> Heard;
-        expire(now: Time, subflow: SubflowId) -> Expired;
-        is_open(subflow: SubflowId) -> bool;
-        #[inline(always)] lane(subflow: SubflowId) -> Option<&mut Lane>;
-        #[inline(always)] on_data<'a>(
-            now: Time, sized: (SubflowId, u64), data: &Arrival, option: impl FnOnce() -> &'a [u8], timer: &mut Time
-        ) -> Received;
-        on_data_anew<'a>(
-            now: Time, sized: (SubflowId, u64), data: &Arrival, option: impl FnOnce() -> &'a [u8]
-        ) -> Received;
-        beside(now: Time, flow: FlowId) -> Option<Outgoing>;
-        share(flow: FlowId, waiting: usize);
-        grant(flow: FlowId, asks: Asks) -> Option<Grant>;
-        delayed(now: Time, subflow: SubflowId) -> (Option<(Answer, Option<Told>)>, Time);
-        hold(now: Time, sized: (FlowId, u64), packet: Arrival, ready: &mut Vec<Arrival>, tally: &mut Tally);
-        release(now: Time, flow: FlowId, ready: &mut Vec<Arrival>, tally: &mut Tally) -> bool;
-        release_at(flow: FlowId) -> Time;
+    /// [`EndsOf::paths`].
+    pub fn paths(&self) -> usize {
+        whichever!(self, ends => ends.paths())
     }
 }
 

@@ -1,11 +1,11 @@
 //! The keys common to every entry of the traffic, whatever its kind: declared once.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::KINDS;
 use crate::keys::{Default, Kind, Reader, SpecError, is_printable, keys};
+use crate::spec::carrier::Carriers;
 use crate::spec::metrics::{SizeClass, read_classes};
-use crate::transport::TransportSpec;
 
 /// Longest name of an entry: it heads columns of tables.
 const LONGEST_NAME: usize = 40;
@@ -35,6 +35,10 @@ keys! {
     CarriedKeys {
         /// Subflows of each of these connections, at most transport.subflows (MPTCP).
         subflows: Option<u32>, SUBFLOWS, Default::Nothing("transport.subflows");
+        /// The transport of these flows, with the keys of [transport], where it is not the run's: DCTCP beside CUBIC, or TCP
+        /// beside RDMA.
+        transport: Option<Map<String, Value>>, Kind::Table("a table with keys of [transport]"),
+            Default::Nothing("[transport]");
         /// Classes of flow size that are summarized for this entry, in addition to all of its flows together.
         size_classes: Option<Vec<Value>>, Kind::List("a list of tables with name, from_bytes and below_bytes"),
             Default::Nothing("metrics.size_classes");
@@ -50,6 +54,8 @@ pub(super) struct Common {
     pub subflows: Option<u8>,
     /// Its own size classes.
     pub size_classes: Option<Vec<SizeClass>>,
+    /// The place of its transport.
+    pub carrier: u8,
 }
 
 /// Reads the keys of every entry, and checks its name: `names` are those of all entries, this one is `number`.
@@ -74,11 +80,16 @@ pub(super) fn read(reader: &mut Reader<'_>, names: &[Named], number: usize) -> R
 /// Reads the keys of every entry whose flows the transport carries.
 pub(super) fn read_carried(
     reader: &mut Reader<'_>,
-    transport: &TransportSpec,
+    carriers: &mut Carriers<'_>,
     common: &mut Common,
 ) -> Result<(), SpecError> {
     let keys = CarriedKeys::read(reader)?;
-    let most = transport.sheet().most_subflows;
+    if let Some(given) = &keys.transport {
+        let (carrier, told) = carriers.read(given, &reader.path_of("transport"))?;
+        reader.set_resolved("transport", told);
+        common.carrier = carrier;
+    }
+    let most = carriers.get(common.carrier).sheet().most_subflows;
     if keys.subflows.is_some_and(|given| given > most) {
         return Err(reader.refuse("subflows", format!("from 1 to {most} (transport.subflows)")));
     }

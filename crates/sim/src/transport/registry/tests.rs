@@ -137,7 +137,7 @@ impl Flow {
         }
         let mut timer = Time::NEVER;
         let got = match self.is_through {
-            true => self.ends.late(self.size, data, || option),
+            true => self.ends.late((FlowId::new(0), self.size), data, || option),
             false => self.ends.on_data(self.now, (subflow, self.size), data, || option, &mut timer),
         };
         if got.asks {
