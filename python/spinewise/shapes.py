@@ -290,6 +290,7 @@ class Traffic(TypedDict, total=False):
     duration_us: float
     max_flows: int
     subflows: int
+    transport: Transport
     size_classes: list[SizeClass]
     flows: int
     min_bytes: int

@@ -127,11 +127,7 @@ impl Fluid<'_> {
         let topology = &sim.net.topology;
         let (_, up, down) = topology.leaf_rates();
         let busy = [topology.hosts, topology.hosts, topology.leaves, topology.leaves];
-        Fluid {
-            sim,
-            busy: busy.map(|count| vec![Time::ZERO; count as usize]),
-            leaf_rates: [up, down],
-        }
+        Fluid { sim, busy: busy.map(|count| vec![Time::ZERO; count as usize]), leaf_rates: [up, down] }
     }
 
     /// Sends a flow after those before it. Returns when it is done.

@@ -117,6 +117,8 @@ pub struct Log {
     pub resequenced: Tally,
     /// Packets without a route.
     pub unroutable: u64,
+    /// Packets of data without room, of a priority that flow control does not protect.
+    pub lossy_drops: u64,
     /// Events handled.
     pub events: u64,
     /// Writes down choices of traced flows, if there are any.
@@ -151,6 +153,7 @@ impl Log {
             (&mut self.resequenced.timeouts, other.resequenced.timeouts),
             (&mut self.resequenced.overflows, other.resequenced.overflows),
             (&mut self.unroutable, other.unroutable),
+            (&mut self.lossy_drops, other.lossy_drops),
             (&mut self.events, other.events),
         ];
         for (own, more) in numbers {

@@ -8,7 +8,7 @@ use crate::link::Wires;
 use crate::log::Log;
 use crate::net::Net;
 use crate::packet::Packet;
-use spinewise_policy::Time;
+use spinewise_policy::{Kind, Time};
 
 /// The place of a packet's event: a node, and perhaps a link at it.
 pub(crate) type Place = (NodeId, Option<LinkId>);
@@ -53,6 +53,8 @@ impl World<'_> {
     #[cold]
     pub fn dropped(&mut self, packet: &Packet, place: Place, fate: Fate) {
         self.log.dropped.add(packet.wire - u16::from(packet.fabric_header));
+        let protected = self.net.shared.as_ref().is_some_and(|shared| shared.protects(packet.priority()));
+        self.log.lossy_drops += u64::from(packet.kind == Kind::Data && fate == Fate::NoRoom && !protected);
         self.left(packet);
         self.note_loss(place, packet, fate);
     }

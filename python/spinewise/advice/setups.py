@@ -8,6 +8,7 @@ from typing import Final
 
 from spinewise.measures import units
 from spinewise.shapes import Spec
+from spinewise.specs.carriers import transports
 from spinewise.specs.kinds import table
 
 COLUMNS: Final = {
@@ -53,17 +54,22 @@ class Setup:
 
 def setup(label: str, resolved: Spec) -> Setup:
     """The settings that a scheme runs over."""
-    transport, switch = table(resolved, "transport"), table(resolved, "switch")
-    control = transport.get("congestion_control")
+    switch, every = table(resolved, "switch"), transports(resolved)
     return Setup(
         schemes=(label,),
-        transport=str(transport.get("kind")) + (f", {control}" if control else ""),
-        recovery=str(transport.get("recovery", "none")),
+        transport=" + ".join(named(one) for one in every),
+        recovery=" + ".join(dict.fromkeys(str(one.get("recovery", "none")) for one in every)),
         flow_control=PFC if pauses(resolved) else NO_PFC,
         buffer=buffer(switch),
         marking=marking(switch),
-        payload=f"{number(transport, 'mss_bytes'):,.0f} B",
+        payload=" + ".join(dict.fromkeys(f"{number(one, 'mss_bytes'):,.0f} B" for one in every)),
     )
+
+
+def named(transport: Mapping[str, object]) -> str:
+    """The kind of a transport, and its congestion control where it has a key for that."""
+    control = transport.get("congestion_control")
+    return str(transport.get("kind")) + (f", {control}" if control else "")
 
 
 def pauses(resolved: Spec) -> bool:

@@ -11,6 +11,7 @@ from spinewise.measures.entries import ended_s, entries_of
 from spinewise.measures.summary import ALL, Summary
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
+from spinewise.specs.carriers import kinds, transports
 from spinewise.sweeps.measures import Measure
 
 
@@ -50,9 +51,10 @@ def curves_of(result: Result) -> dict[str, Curves]:
 
 def min_rto_s(spec: Spec) -> float | None:
     """The minimum retransmission timeout of a resolved spec; None if it has none."""
-    return min((seconds for _, seconds, _ in timeouts_of(spec.get("transport") or {}) if seconds > 0.0), default=None)
+    every = (seconds for one in transports(spec) for _, seconds, _ in timeouts_of(one))
+    return min((seconds for seconds in every if seconds > 0.0), default=None)
 
 
 def kind_of(spec: Spec) -> str:
-    """The kind of transport of a resolved spec."""
-    return str(spec.get("transport", {}).get("kind", ""))
+    """The kind of transport of a resolved spec; several are joined by a plus."""
+    return " + ".join(kinds(transports(spec)))

@@ -68,6 +68,7 @@ class Choices:
         """
         import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
 
+        self.flow = flow
         self.subflows = subflows
         self.values = values
         self.nodes = nodes

@@ -13,6 +13,7 @@ from spinewise.measures.nodes import Nodes
 from spinewise.measures.units import duration
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
+from spinewise.specs.carriers import transport_of
 
 FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
          "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
@@ -56,7 +57,7 @@ def flow_facts(result: Result, flow: int) -> FlowFacts:
         facts["traffic"] = names(result.spec["traffic"])[row["entry"]]
         if (nodes := Nodes.of(result.spec)).given:
             facts |= {"src_name": nodes.host(facts["src"]), "dst_name": nodes.host(facts["dst"])}
-        facts["transport"] = result.spec["transport"]["kind"] if row["tcp"] else "udp"
+        facts["transport"] = transport_of(result.spec, row["entry"])["kind"] if row["tcp"] else "udp"
     return facts
 
 

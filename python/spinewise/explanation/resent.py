@@ -11,6 +11,7 @@ from spinewise.explanation.breaks import listed
 from spinewise.explanation.losses import Losses, Lost
 from spinewise.measures.afterwards import timeouts_of
 from spinewise.runs.result import Result
+from spinewise.specs.carriers import transport_of
 
 if TYPE_CHECKING:
     from spinewise.explanation.choices import Choices
@@ -50,7 +51,8 @@ class Again:
 
 def sent_again(choices: Choices, result: Result, losses: Losses) -> list[Again]:
     """Packets that carried bytes sent before."""
-    transport = result.spec.get("transport") or {}
+    row = result.flows.slice(choices.flow, 1).to_pylist() if choices.flow < result.flows.num_rows else []
+    transport = transport_of(result.spec, row[0]["entry"]) if row else result.spec.get("transport") or {}
     least_us = min((seconds * 1e6 for _, seconds, _ in timeouts_of(transport)), default=float(np.inf))
     of_packets = transport.get("kind") == "uet"
     # The first device that chooses sees every packet once.

@@ -21,6 +21,7 @@ from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
+from spinewise.specs.carriers import transports
 
 MOST = 8
 """The length of a list of flows."""
@@ -149,7 +150,8 @@ def slowest(result: Result) -> tuple[list[Asked], list[Asked]]:
     table = Table(result)
     slow = table.worst(table.slowdown, 0.0)
     # A flow that took less than a timeout had arrived before its sender's timer expired.
-    least_us = 1e6 * min((seconds for _, seconds, _ in timeouts_of(result.spec.get("transport") or {})), default=0.0)
+    every = (seconds for one in transports(result.spec) for _, seconds, _ in timeouts_of(one))
+    least_us = 1e6 * min(every, default=0.0)
     table.timeouts = np.where(table.took >= NEARLY * least_us, table.timeouts, 0)
     waited = [flow for flow in table.worst(table.timeouts.astype(float), 0.0) if flow not in slow]
     return [table.asked(flow) for flow in slow], [table.asked(flow) for flow in waited]

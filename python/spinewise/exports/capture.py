@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,12 @@ from spinewise.exports import pcapng
 from spinewise.exports.frames import Link, address, frame
 from spinewise.exports.told import Packet, Told
 from spinewise.measures.report import Captured
+from spinewise.measures.tables import numbers
 from spinewise.replies import Fabric
 from spinewise.runs import api, formats
 from spinewise.runs.otherwise import why_otherwise
 from spinewise.runs.result import Result, refuse_linux
+from spinewise.specs.carriers import of_entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -108,7 +110,7 @@ def blocks(result: Result, snap_bytes: int = SNAP_BYTES) -> Iterator[bytes]:
         yield pcapng.interface(port["name"], text, port["rate_bps"], snap_bytes)
     hosts = sum(node["tier"] == "host" for node in fabric["nodes"])
     yield pcapng.names((address(n, hosts), node["name"]) for n, node in enumerate(fabric["nodes"]))
-    yield from packet_blocks(result.packets, Told.of(result.spec, hosts), links_of(fabric, ports), snap_bytes)
+    yield from packet_blocks(result.packets, told_of(result, hosts), links_of(fabric, ports), snap_bytes)
     for number, port in enumerate(ports):
         yield pcapng.statistics(number, result.report["stop_ps"], port["packets"], port["packets"] - port["kept"])
 
@@ -124,14 +126,33 @@ def links_of(fabric: Fabric, ports: Sequence[Captured]) -> dict[str, tuple[int, 
     return found
 
 
-def packet_blocks(table: pa.Table, told: Told, ports: dict[str, tuple[int, Link]], snap_bytes: int) -> Iterator[bytes]:
+def told_of(result: Result, hosts: int) -> Callable[[Packet], Told]:
+    """A function that returns the settings of a packet's transport.
+
+    Raises:
+        SpecError: there are several transports, and no rows of flows that tell which of them a flow has.
+    """
+    every = [Told.of(of_entry(result.spec, entry), hosts) for entry in result.spec["traffic"]]
+    if all(one == every[0] for one in every):
+        return lambda _: every[0]
+    if not result.flows.num_rows:
+        allowed = "a run that kept rows of its flows (metrics.keep_flows_up_to): they tell the transport of each"
+        raise SpecError("RUN", result.title(), allowed)
+    entries = numbers(result.flows, "entry")
+    # Packets that are no flow's are not written with the settings of a transport.
+    return lambda packet: every[int(entries[packet.flow])] if packet.protocol else every[0]
+
+
+def packet_blocks(
+    table: pa.Table, told: Callable[[Packet], Told], ports: dict[str, tuple[int, Link]], snap_bytes: int
+) -> Iterator[bytes]:
     """A block for each packet."""
     seen: dict[int, set[tuple[int, int, bool]]] = {number: set() for number, _ in ports.values()}
     for packet in packets(table):
         number, link = ports[packet.interface]
         if not packet.outbound:
             link = Link(link.receiver, link.sender, link.rate_bps)
-        whole = frame(packet, told, link, seen[number])
+        whole = frame(packet, told(packet), link, seen[number])
         flags = pcapng.OUTBOUND if packet.outbound else pcapng.INBOUND
         comment = "lost on the link" if packet.lost else ""
         kept = whole.kept(snap_bytes)

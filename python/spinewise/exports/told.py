@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from spinewise.shapes import Spec, Transport
+from spinewise.shapes import Transport
 
 NO_DATA = 2**64 - 1
 # Header bytes of a TCP packet on the wire from which it has time stamps: IPv4 20, TCP 20, the option 12 (RFC 7323).
@@ -52,7 +52,7 @@ class Packet(NamedTuple):
 
 @dataclass(frozen=True)
 class Told:
-    """The settings of a spec common to all packets.
+    """The settings of a spec common to all packets of a transport.
 
     Attributes:
         hosts: the number of hosts: nodes from there on are switches.
@@ -79,9 +79,8 @@ class Told:
     options: bool
 
     @classmethod
-    def of(cls, spec: Spec, hosts: int) -> Told:
-        """Build from a resolved spec whose fabric has `hosts` hosts."""
-        transport = spec["transport"]
+    def of(cls, transport: Transport, hosts: int) -> Told:
+        """Build from a resolved transport over a fabric of `hosts` hosts."""
         kind = transport["kind"]
         mptcp = kind == "mptcp"
         segments = transport.get("max_window_segments", 0)

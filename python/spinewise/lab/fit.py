@@ -88,6 +88,8 @@ def check_transport(resolved: Spec) -> None:
 def check_traffic(key: str, entry: Traffic) -> None:
     """Refuse flows that start when others end, and sources that are not TCP."""
     kind, allowed = str(entry["kind"]), f"{', '.join(BY_THE_CLOCK)} in a lab"
+    if own := entry.get("transport"):
+        raise SpecError(f"{key}.transport", own.get("kind"), "no transport of its own in a lab: its hosts have one")
     if kind == "udp":
         raise SpecError(f"{key}.kind", kind, allowed, "a lab carries only TCP")
     if kind not in BY_THE_CLOCK:

@@ -14,6 +14,7 @@ from spinewise.measures.report import Report
 from spinewise.measures.units import counted, digits, duration, percent, size
 from spinewise.replies import Loads
 from spinewise.shapes import Spec, Switch, Traffic, Transport
+from spinewise.specs.carriers import key_of, transport_of, transports
 
 US = 1e-6
 NEAR = 0.05
@@ -65,7 +66,7 @@ def after_run(
 
     `above_ideal` computes the share by which rounds are above their ideals, for each entry that has some.
     """
-    found = [notice for entry in entries for notice in timer_tails(entry, spec.get("transport") or {})]
+    found = [notice for place, entry in enumerate(entries) for notice in timer_tails(entry, spec, place)]
     sent = sum(entry.packets.sent for entry in entries)
     if sent >= MANY:
         found.extend(never_used(facts, report, spec))
@@ -171,11 +172,11 @@ def timeouts_of(transport: Transport) -> list[tuple[str, float, float]]:
     return [(key, value * US, tick * US) for key, value in found if isinstance(value, int | float)]
 
 
-def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
-    """Classes of one entry whose tail is a timeout: one timer plus the usual time of flows."""
+def timer_tails(entry: EntrySummary, spec: Spec, place: int = 0) -> Iterator[Notice]:
+    """Classes of the entry at a place whose tail is a timeout: one timer plus the usual time of flows."""
     if not entry.packets.timeouts:
         return
-    for key, timeout, late in timeouts_of(transport):
+    for key, timeout, late in timeouts_of(transport_of(spec, place)):
         for size_class in entry.classes:
             fct = size_class.fct_s
             if size_class.name == ALL or not fct.p50 < timeout / 2:
@@ -190,7 +191,7 @@ def timer_tails(entry: EntrySummary, transport: Transport) -> Iterator[Notice]:
             if at:
                 yield Notice(
                     TAIL_IS_TIMEOUT,
-                    f"transport.{key}",
+                    key_of(spec, place, key),
                     f"{' and '.join(at)} of {size_class.name} flows of {entry.name}"
                     f" ({', '.join(duration(fct.get(name)) for name in at)})"
                     f" {'is' if len(at) == 1 else 'are'} this timeout of {duration(timeout)} and little"
@@ -230,9 +231,9 @@ def fills_uplinks(entry: Traffic) -> bool:
 
 def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:
     """Parameters that nothing in the run used."""
-    switch, transport = spec.get("switch") or {}, spec.get("transport") or {}
+    switch = spec.get("switch") or {}
     threshold = next((key for key in THRESHOLDS if switch.get(key)), None)
-    if threshold and reads_marks(transport) and facts.marks == 0:
+    if threshold and any(map(reads_marks, transports(spec))) and facts.marks == 0:
         text = f"No packet was marked{unmarked(report, switch)}, and the transport's answer to marks was never needed."
         yield Notice("no_mark_seen", f"switch.{threshold}", text)
     if switch.get("pfc") and not report["counters"].get("pause_frames", {}).get("packets"):

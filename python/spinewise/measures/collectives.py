@@ -330,7 +330,7 @@ class Collectives:
         flows = self._flows_of(of)
         if not flows or self._ways is None:
             return math.nan
-        return least_s(flows, straggler(flows, of.last_flow, of.start_s), self._ways)
+        return least_s(flows, straggler(flows, of.last_flow, of.start_s), self._ways.of_entry(of.entry))
 
     def _flows_of(self, of: Round) -> Columns:
         """The flows of a round in the order of its steps; empty if rows were not kept."""

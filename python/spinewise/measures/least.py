@@ -16,7 +16,7 @@ import heapq
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -28,7 +28,8 @@ from spinewise.measures.report import Report
 from spinewise.measures.stragglers import Columns, Straggler
 from spinewise.measures.tables import Values
 from spinewise.replies import Fabric, FabricLink
-from spinewise.shapes import Spec
+from spinewise.shapes import Spec, Transport
+from spinewise.specs.carriers import of_entry
 
 BITS = 8
 
@@ -49,6 +50,11 @@ class Frame:
     ack: int
     whole: bool = True
 
+    @classmethod
+    def of(cls, own: Transport) -> Frame:
+        """Those of a transport."""
+        return cls(own["mss_bytes"], own["header_bytes"], own["ack_bytes"], own.get("queue_pairs", 1) == 1)
+
     def wire(self, size: Values) -> Values:
         """Bytes on the wire of flows of these sizes."""
         return cast(Values, size + (size + self.payload - 1) // self.payload * self.header)
@@ -64,6 +70,7 @@ class Ways:
 
     Attributes:
         frame: sizes of packets.
+        frames: the same for each traffic entry.
         leaf: the leaf of each host, by number.
         up, down: the links from and to each host.
         into: the links into each switch that come from another.
@@ -71,6 +78,7 @@ class Ways:
     """
 
     frame: Frame
+    frames: tuple[Frame, ...]
     leaf: list[str]
     up: list[FabricLink]
     down: list[FabricLink]
@@ -84,17 +92,15 @@ class Ways:
         exact = spec.get("topology", {}).get("tx_time_rounding", "exact") == "exact"
         if "linux" in report or not exact or spec.get("metrics", {}).get("ideal") != "bound":
             return None
-        own = spec["transport"]
-        frame = Frame(own["mss_bytes"], own["header_bytes"], own["ack_bytes"], own.get("queue_pairs", 1) == 1)
         try:
-            return cls.through(core.topology(spec), frame)
+            return cls.through(core.topology(spec), *(Frame.of(of_entry(spec, entry)) for entry in spec["traffic"]))
         except SpecError:
             # A result of another version.
             return None
 
     @classmethod
-    def through(cls, fabric: Fabric, frame: Frame) -> Ways:
-        """Build from a fabric."""
+    def through(cls, fabric: Fabric, *frames: Frame) -> Ways:
+        """Build from a fabric, with the packets of each traffic entry."""
         hosts = {one["name"]: one for one in fabric["nodes"] if one["tier"] == "host"}
         up, down = ({one[end]: one for one in fabric["links"] if one[end] in hosts} for end in ("from", "to"))
         into: dict[str, list[FabricLink]] = defaultdict(list)
@@ -105,7 +111,11 @@ class Ways:
                 out[one["from"]].append(one)
         names = sorted(hosts, key=lambda name: hosts[name]["position"])
         leaves = [str(hosts[name]["leaf"]) for name in names]
-        return cls(frame, leaves, [up[name] for name in names], [down[name] for name in names], into, out)
+        return cls(frames[0], frames, leaves, [up[name] for name in names], [down[name] for name in names], into, out)
+
+    def of_entry(self, entry: int) -> Ways:
+        """The same for packets of a traffic entry."""
+        return self if self.frames[entry] == self.frame else replace(self, frame=self.frames[entry])
 
     def crossing(self, leaf: str, size: int) -> dict[str, int]:
         """Picoseconds that a packet of `size` bytes takes from each switch to a leaf, without queueing."""

@@ -165,6 +165,8 @@ def switch() -> Schema:
     """[switch]: the model without `model` depends on preset and transport."""
     models = ("output_queued", "shared_buffer", "trimming")
     kinds = [Kind((model,), keys(f'[switch] model = "{model}"')) for model in models]
+    shared = next(kind for kind in kinds if "shared_buffer" in kind.words).keys
+    shared["lossy_priorities"] = filled(shared["lossy_priorities"], {"type": "integer", "minimum": 0})
     return by_kind("model", kinds, "What a switch does with packets that must wait.", undecided=kinds)
 
 
@@ -194,7 +196,7 @@ def controls(own: dict[str, Schema]) -> Json:
 def traffic() -> Schema:
     """An entry of [[traffic]]."""
     common = keys("[[traffic]]")
-    carried = keys('[[traffic]] of any kind but "udp"') | {"size_classes": size_classes()}
+    carried = keys('[[traffic]] of any kind but "udp"') | {"size_classes": size_classes(), "transport": transport()}
     kinds = []
     for kind in cast("list[str]", common["kind"]["enum"]):
         name = f'[[traffic]] kind = "{kind}"'

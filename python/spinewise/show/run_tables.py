@@ -19,6 +19,7 @@ from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
 from spinewise.show import offered
 from spinewise.show.terminal import Grid, new_table
+from spinewise.specs.carriers import kinds, transports
 
 
 def run_report(result: Result, by: By = "auto") -> RenderableType:
@@ -294,22 +295,24 @@ def deadlock_line(links: list[str]) -> str:
 
 
 def transport_of(result: Result) -> str:
-    """The transport of its flows."""
-    return str(result.spec.get("transport", {}).get("kind", ""))
+    """The transport of its flows; several are joined by a plus."""
+    return " + ".join(kinds(transports(result.spec)))
 
 
 def packet_lines(packets: Packets, transport: str) -> list[str]:
     """Sums over flows."""
-    if transport == "rdma":
-        answers = f"NACKs {packets.nacks:,} · CNPs {packets.cnps:,}"
-    elif transport == "uet":
-        answers = f"NACKs for trimmed packets {packets.nacks:,}"
-    else:
-        answers = f"3-dupACK events {units.percent(packets.dupack3_ratio)}"
+    every = transport.split(" + ")
+    answers = []
+    if "rdma" in every:
+        answers.append(f"NACKs {packets.nacks:,} · CNPs {packets.cnps:,}")
+    if "uet" in every:
+        answers.append(f"NACKs for trimmed packets {packets.nacks:,}")
+    if not {"rdma", "uet"}.issuperset(every):
+        answers.append(f"3-dupACK events {units.percent(packets.dupack3_ratio)}")
     return [
         f"data packets {packets.sent:,} · retransmitted {packets.retransmits:,}"
         f" · timeouts {packets.timeouts:,} · marked {packets.marks:,}",
-        f"out of order {units.percent(packets.out_of_order_ratio)} · {answers}",
+        f"out of order {units.percent(packets.out_of_order_ratio)} · {' · '.join(answers)}",
     ]
 
 

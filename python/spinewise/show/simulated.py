@@ -10,8 +10,9 @@ from spinewise import core
 from spinewise.measures import units
 from spinewise.measures.entries import entries_of
 from spinewise.replies import Fabric
-from spinewise.shapes import Fault, Spec, Traffic
+from spinewise.shapes import Fault, Spec, Traffic, Transport
 from spinewise.show.offered import of_what
+from spinewise.specs.carriers import of_entry, transports
 
 TIERS = ("host", "leaf", "aggregation", "spine", "core")
 MANY = {"switch": "switches", "leaf": "leaves", "aggregation": "aggregation switches"}
@@ -99,8 +100,24 @@ def unlike(found: Mapping[str, int]) -> str:
 
 
 def transport(spec: Spec) -> str:
-    """The transport with its congestion control and its loss recovery, if it has them."""
-    own = spec["transport"]
+    """The transport with its congestion control and loss recovery, if it has them; several, each with its traffic."""
+    every = transports(spec)
+    if len(every) == 1:
+        return one_transport(every[0])
+    of = [
+        [entry.name for entry, one in zip(entries_of(spec), spec["traffic"], strict=True) if uses(spec, one, own)]
+        for own in every
+    ]
+    return "; ".join(f"{', '.join(names)}: {one_transport(own)}" for names, own in zip(of, every, strict=True))
+
+
+def uses(spec: Spec, one: Traffic, own: Transport) -> bool:
+    """Whether the flows of a traffic entry use this transport."""
+    return one["kind"] != "udp" and of_entry(spec, one) == own
+
+
+def one_transport(own: Transport) -> str:
+    """A transport with its congestion control and its loss recovery, if it has them."""
     told = [own["kind"]]
     if "congestion_control" in own:
         told.append(f"congestion control {own['congestion_control']}")

@@ -7,12 +7,13 @@ scheme, so that they omit whatever follows from its preset or its topology.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from spinewise import core
 from spinewise.errors import SchemeError, SpecError
 from spinewise.shapes import Spec
+from spinewise.specs.carriers import transports
 from spinewise.specs.spec import canonical_json
 from spinewise.specs.variants import SCHEME_KEYS
 
@@ -42,9 +43,12 @@ def variant_of(spec: Spec) -> str:
 
 
 def transport_of(spec: Spec) -> str:
-    """The transport of a resolved spec, such as ``rdma, irn, dcqcn``: its values of `OF_TRANSPORT`."""
-    own: Mapping[str, object] = spec["transport"]
-    return ", ".join(str(own[key]) for key in OF_TRANSPORT if key in own)
+    """The transport of a resolved spec, such as ``rdma, irn, dcqcn``: its values of `OF_TRANSPORT`.
+
+    Several are joined by a plus, in the order of traffic entries.
+    """
+    every: Sequence[Mapping[str, object]] = transports(spec)
+    return " + ".join(", ".join(str(own[key]) for key in OF_TRANSPORT if key in own) for own in every)
 
 
 @cache

@@ -162,7 +162,8 @@ impl Host {
         }
         self.timers.plan(w.now + pacer.gap(quanta), What::Credit);
         let dst = w.flows.specs[flow].sender();
-        let mut packet = answer_packet((self.id, dst), flow.whole(), w.flows.carried(flow).frame.ack_bytes as u16, &answer);
+        let mut packet =
+            answer_packet((self.id, dst), flow.whole(), w.flows.carried(flow).frame.ack_bytes as u16, &answer);
         packet.way = value.map_or(Way::ANY, Way);
         self.send_tagged(w, &mut InHand::with_option(packet, told.option, w.net.options));
     }

@@ -303,7 +303,9 @@ fn row<'a>(
         (None | Some(Protocol::Roce), _) => {
             get_sack(option).map(|(seq, bytes)| (seq, seq + u64::from(bytes))).into_iter().collect()
         }
-        (Some(Protocol::Uet), _) if row.is_ack() => uet::blocks(option, packet.seq, sim.world.flows.carried(flow).frame.mss),
+        (Some(Protocol::Uet), _) if row.is_ack() => {
+            uet::blocks(option, packet.seq, sim.world.flows.carried(flow).frame.mss)
+        }
         (Some(Protocol::Uet), _) => Vec::new(),
         (Some(Protocol::Tcp), None) => Sack::decode(option).blocks().to_vec(),
         (Some(Protocol::Tcp), Some(_)) => {

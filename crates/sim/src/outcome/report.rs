@@ -48,7 +48,7 @@ pub(super) fn report(sim: &Sim<'_>, links: &[LinkAccount], stop: Time, loads: Op
             "probes": account(log.probes),
             "messages": account(log.messages),
             "pause_frames": account(log.pauses),
-            "lossless_drops": if sim.net.is_lossless() { log.dropped.packets - log.unroutable } else { 0 },
+            "lossless_drops": if sim.net.is_lossless() { log.dropped.packets - log.unroutable - log.lossy_drops } else { 0 },
             "most_buffer_bytes": most.clone().map(|most| most.0).collect::<Vec<_>>(),
             "most_headroom_bytes": most.map(|most| most.1).max().unwrap_or(0),
             "scheme_header_bytes": log.header_bytes,

@@ -75,7 +75,10 @@ impl<'a> Carriers<'a> {
 fn check(transport: &TransportSpec, path: &str) -> Result<(), SpecError> {
     let sheet = transport.sheet();
     let why = if matches!(transport, TransportSpec::Uet(_)) {
-        ("kind", "TCP or RDMA where traffic entries have transports of their own: Ultra Ethernet has NICs of its own kind")
+        (
+            "kind",
+            "TCP or RDMA where traffic entries have transports of their own: Ultra Ethernet has NICs of its own kind",
+        )
     } else if sheet.paths.1 > 0 {
         (sheet.paths.0, "1 path for each flow where traffic entries have transports of their own")
     } else if sheet.connections.is_some() {

@@ -79,7 +79,7 @@ impl Parts {
         // As in the followed program, packets of each port; no less than what the guarantees promise.
         let reserved = (spec.reserved_packets * packet).max(priorities * spec.guaranteed) * cables.len() as u64;
         Parts {
-            all_headroom: headrooms.iter().map(|&bytes| bytes.saturating_mul(priorities)).sum(),
+            all_headroom: headrooms.iter().map(|&bytes| bytes.saturating_mul(spec.protected().into())).sum(),
             reserved,
             headrooms,
         }

@@ -76,7 +76,7 @@ fn everything() -> Vec<Value> {
                 {"kind": "flows", "list": [{"src": 0, "dst": 11, "size_bytes": 1, "start_ns": 0.001, "batch": 2}],
                  "priority": 0, "subflows": 1},
                 {"kind": "permutation", "size_bytes": 1000, "start_us": 1, "inter_rack": false, "repeat": 2,
-                 "period_us": 10, "priority": 2, "subflows": 1},
+                 "period_us": 10, "priority": 2, "subflows": 1, "transport": {"kind": "cubic"}},
                 {"kind": "incast", "receiver": 0, "senders": 3, "size_bytes": 10, "start_us": 0, "repeat": 1,
                  "period_us": 0, "priority": 3, "subflows": 1},
                 {"kind": "incast", "receiver": 0, "senders": [1, 5], "size_bytes": 10},
@@ -255,7 +255,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
     for (name, value) in spec.as_object().unwrap() {
         let declared_in = match (table.starts_with("[[traffic]]"), name.as_str()) {
             (true, "kind" | "name" | "priority") => "[[traffic]]",
-            (true, "subflows" | "size_classes") => "[[traffic]] of any kind but \"udp\"",
+            (true, "subflows" | "size_classes" | "transport") => "[[traffic]] of any kind but \"udp\"",
             _ => table,
         };
         found.insert((control_with(table, name).unwrap_or_else(|| declared_in.into()), name.clone()));
@@ -308,7 +308,7 @@ fn every_declared_key_is_accepted_and_documented() {
         {"kind": "flows", "file": csv.path()},
     ]});
     spec["switch"] = json!({
-        "model": "shared_buffer", "buffer_bytes": 1_000_000, "pfc": true, "priorities": 3, "headroom_bytes": 30_000,
+        "model": "shared_buffer", "buffer_bytes": 1_000_000, "pfc": true, "priorities": 3, "lossy_priorities": [2, 0], "headroom_bytes": 30_000,
         "headroom_use": "pool_full", "guaranteed_bytes": 1500, "reserved_packets": 1, "egress_alpha": 2,
         "ingress_alpha": 0.125, "egress_threshold": "always", "pause_renewal": "packets", "pause_offset_bytes": 3000, "resume_offset_bytes": 100, "pause_us": 5,
         "pause_frame_bytes": 64, "ecn_min_bytes": 1000, "ecn_max_bytes": 2000, "ecn_max_probability": 0.1,
@@ -411,7 +411,10 @@ fn defaults_are_those_of_the_types() {
     let spec = resolved(json!({"traffic": [{"kind": "on_off"}]}));
     let source = Traffic::Transported(Workload::OnOff(OnOff::default()));
     let (name, kind) = ("on_off".into(), "on_off");
-    assert_eq!(spec.traffic, [TrafficEntry { name, kind, source, priority: 0, subflows: None, size_classes: None }]);
+    assert_eq!(
+        spec.traffic,
+        [TrafficEntry { name, kind, source, priority: 0, subflows: None, size_classes: None, carrier: 0 }]
+    );
     assert_eq!(OnOff::default().pairs, Pairs::OneToOne { from: 0, to: 1 });
     assert_eq!((spec.seed, spec.scheme.name(), spec.run.until), (1, "ecmp", Time(10_000_000_000_000)));
     let classes: Vec<(&str, u64, u64)> =

@@ -24,6 +24,8 @@ struct Ingress {
     renew_before: Span,
     /// Whether a renewal is planned.
     renews: bool,
+    /// Flow control protects its priority.
+    lossless: bool,
 }
 
 /// The shared buffer of one switch.
@@ -63,7 +65,12 @@ impl SharedBuffer {
         let frames = spec.pause_bytes * spec.priorities;
         let of_port = |(cable, &headroom_limit): (&Cable, &u64)| {
             let renew_before = longest_wait(cable.outward, packet, frames);
-            std::iter::repeat_n(Ingress { headroom_limit, renew_before, ..Ingress::default() }, priorities)
+            let of = move |priority| {
+                let lossless = spec.protects(priority as u8);
+                let headroom_limit = if lossless { headroom_limit } else { 0 };
+                Ingress { headroom_limit, renew_before, lossless, ..Ingress::default() }
+            };
+            (0..priorities).map(of)
         };
         let egress_limit = spec.buffer.saturating_sub(parts.reserved);
         let headroom = match parts.headrooms.last() {
@@ -124,14 +131,14 @@ impl SharedBuffer {
     /// Whether dynamic thresholds bound queues. Data whose senders are asked to pause must not be dropped for a queue's
     /// length.
     #[inline]
-    fn bounds_queues(&self) -> bool {
-        !self.spec.pfc || self.spec.egress_threshold == EgressThreshold::Always
+    fn bounds_queues(&self, lossless: bool) -> bool {
+        !lossless || self.spec.egress_threshold == EgressThreshold::Always
     }
 
     /// Bytes that a queue may hold if all others are empty: q = guaranteed + alpha (limit - (q - guaranteed)).
     pub fn most_of_one_queue(&self) -> u64 {
         let (limit, alpha) = (self.egress_limit as f64, self.spec.egress_alpha);
-        let shared = if self.bounds_queues() { alpha * limit / (1.0 + alpha) } else { limit };
+        let shared = if self.bounds_queues(self.spec.pfc) { alpha * limit / (1.0 + alpha) } else { limit };
         self.spec.guaranteed + shared as u64
     }
 
@@ -140,7 +147,8 @@ impl SharedBuffer {
     pub fn admit(&mut self, came: Came, queue: u64, bytes: u64) -> bool {
         let (before, after) = (self.beyond(queue), self.beyond(queue + bytes));
         let free = self.egress_limit.saturating_sub(self.egress_used);
-        if self.bounds_queues() && after > 0 && after as f64 > self.spec.egress_alpha * free as f64 {
+        let lossless = came.map_or(self.spec.pfc, |came| self.ingress[self.at(came)].lossless);
+        if self.bounds_queues(lossless) && after > 0 && after as f64 > self.spec.egress_alpha * free as f64 {
             return false;
         }
         if let Some(came) = came
@@ -167,7 +175,7 @@ impl SharedBuffer {
         let full = self.ingress_used + bytes > self.ingress_limit;
         let over = self.spec.headroom_use == HeadroomUse::AboveThreshold
             && (ingress.headroom > 0 || self.exceeds_share(self.beyond(ingress.used + bytes)));
-        if self.spec.pfc && (over || full) {
+        if ingress.lossless && (over || full) {
             if ingress.headroom + bytes > ingress.headroom_limit {
                 return false;
             }
@@ -233,7 +241,7 @@ impl SharedBuffer {
     fn calls_for_pause(&self, came: (u16, u8)) -> bool {
         let ingress = &self.ingress[self.at(came)];
         let over = ingress.used > self.spec.pause_offset && self.exceeds_share(ingress.used - self.spec.pause_offset);
-        self.spec.pfc && (ingress.headroom > 0 || over)
+        ingress.lossless && (ingress.headroom > 0 || over)
     }
 
     /// Handles the arrival of a packet. Returns for how long the sender should pause now, if at all ([`Span::FOREVER`]:

@@ -287,12 +287,7 @@ impl<T: Transport> EndsOf<T> {
     }
 
     /// [`Receiver::late`].
-    pub fn late<'a>(
-        &self,
-        (_, size): (FlowId, u64),
-        data: &Arrival,
-        option: impl FnOnce() -> &'a [u8],
-    ) -> Received {
+    pub fn late<'a>(&self, (_, size): (FlowId, u64), data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received {
         T::Receiver::late(&self.config, size, data, option)
     }
 

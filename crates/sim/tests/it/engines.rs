@@ -138,6 +138,25 @@ fn specs() -> Vec<(String, Value)> {
         specs.push((format!("pauses, {preset}, {scheme}"), spec));
     }
     let mut add = |name: &str, change: Value| specs.push((name.into(), small(change)));
+    let poisson = |name: &str, priority: u8, transport: Value| {
+        json!({"kind": "poisson", "name": name, "cdf": "ali_storage", "load": 0.4, "duration_us": 3000,
+               "priority": priority, "transport": transport})
+    };
+    add(
+        "DCTCP beside CUBIC with a handshake",
+        json!({"switch": {"buffer_packets": 30}, "traffic": [poisson("new", 0, json!({"kind": "dctcp"})),
+               poisson("old", 0, json!({"kind": "cubic", "recovery": "rack", "handshake": true, "fin": true}))]}),
+    );
+    add(
+        "pauses for RDMA, drops for TCP, under ConWeave",
+        json!({"preset": "selb", "scheme": {"name": "conweave"},
+               "topology": {"host_rate_gbps": 100.0, "fabric_rate_gbps": 100.0, "fabric_delay_ns": 1000},
+               "switch": {"priorities": 2, "lossy_priorities": [1], "buffer_bytes": 1_000_000},
+               "traffic": [poisson("storage", 0, json!({})), poisson("web", 1, json!({"kind": "cubic"})),
+                           {"kind": "incast", "receiver": 0, "senders": 9, "size_bytes": 1_000_000},
+                           {"kind": "incast", "receiver": 3, "senders": 8, "size_bytes": 1_000_000, "priority": 1,
+                            "transport": {"kind": "newreno", "recovery": "newreno"}}]}),
+    );
     add("stop by time", json!({"run": {"stop": "time", "until_us": 1500.0}}));
     specs
 }

@@ -63,6 +63,7 @@ mod tiers;
 mod topology;
 mod trace;
 mod trace_faults;
+mod transports_beside;
 mod ttc;
 mod uet;
 mod uet_preset;

@@ -26,6 +26,10 @@ keys! {
         /// Data priorities, paused separately and served in turn; acknowledgements, flow control and scheme messages go
         /// ahead of all of them.
         priorities: u32, Kind::Integer { min: 1, max: MOST_PRIORITIES }, Default::Preset;
+        /// Data priorities that flow control does not protect: they are never paused, have no headroom, and are dropped
+        /// where their queue exceeds its dynamic threshold. For TCP beside lossless RDMA.
+        lossy_priorities: Option<Vec<Value>>, Kind::List("a list of data priorities"),
+            Default::Nothing("none with pfc, all without");
         /// Buffer set aside at each port and priority for what still arrives after a pause is triggered; only with pfc.
         headroom_bytes: Option<u64>, Kind::Integer { min: 0, max: LARGEST_EXACT },
             Default::Nothing("what each link needs: 2 x rate x delay + 3 packets + one pause frame per priority");
@@ -106,6 +110,8 @@ pub struct SharedBufferSpec {
     pub pfc: bool,
     /// Data priorities.
     pub priorities: u32,
+    /// One bit for each that flow control does not protect.
+    pub lossy: u8,
     /// Headroom of each port and priority, bytes; `None` = what its link needs.
     pub headroom: Option<u64>,
     /// The packets that use it.
@@ -169,7 +175,8 @@ fn shared_autos(reader: &Reader<'_>, place: Place<'_>) -> Result<Autos, SpecErro
         let total = cables.iter().map(|cable| gbps(cable.outward)).sum::<u64>();
         let headroom = |cable| bytes("headroom_bytes").unwrap_or_else(|| needed_headroom(cable, packet, frames));
         let headrooms: u64 = if pauses { cables.iter().map(headroom).sum() } else { 0 };
-        let headrooms = headrooms * bytes("priorities").unwrap_or(1);
+        let lossy = reader.wanted("lossy_priorities").and_then(Value::as_array).map_or(0, |list| list.len() as u64);
+        let headrooms = headrooms * bytes("priorities").unwrap_or(1).saturating_sub(lossy);
         let reserved = bytes("reserved_packets").unwrap_or(0) * packet * cables.len() as u64;
         let needed = BYTES_PER_GBPS * total + headrooms + reserved;
         if needed > most {
@@ -228,6 +235,42 @@ fn check(reader: &Reader<'_>, keys: &SharedKeys) -> Result<(), SpecError> {
     Ok(())
 }
 
+/// The priorities without flow control, one bit each.
+fn lossy(reader: &Reader<'_>, keys: &SharedKeys) -> Result<u8, SpecError> {
+    let Some(list) = &keys.lossy_priorities else { return Ok(0) };
+    if !keys.pfc {
+        return Err(reader.refuse("lossy_priorities", "no such list without pfc: no priority is lossless"));
+    }
+    let mut bits = 0;
+    for (place, value) in list.iter().enumerate() {
+        let priority = value.as_u64().filter(|&priority| priority < keys.priorities.into());
+        let priority = priority.filter(|priority| bits >> priority & 1 == 0).ok_or_else(|| {
+            let path = format!("{}[{place}]", reader.path_of("lossy_priorities"));
+            let allowed = format!("a data priority from 0 to {} (switch.priorities), each once", keys.priorities - 1);
+            SpecError::new(path, value, allowed)
+        })?;
+        bits |= 1 << priority;
+    }
+    if list.len() as u64 == u64::from(keys.priorities) {
+        let error = reader.refuse("lossy_priorities", "at least one priority less than there are");
+        return Err(error.hint("switch.pfc = false makes all of them lossy"));
+    }
+    Ok(bits)
+}
+
+impl SharedBufferSpec {
+    /// Whether data of this priority is never to be dropped for want of room.
+    #[inline]
+    pub fn protects(&self, priority: u8) -> bool {
+        self.pfc && self.lossy >> priority & 1 == 0
+    }
+
+    /// How many priorities flow control protects.
+    pub fn protected(&self) -> u32 {
+        if self.pfc { self.priorities - self.lossy.count_ones() } else { 0 }
+    }
+}
+
 /// Reads `[switch]`.
 pub(super) fn read(
     given: &Map<String, Value>,
@@ -246,10 +289,12 @@ pub(super) fn read(
     autos.extend(reader.worked_out());
     debug_assert_eq!(keys.model, super::Model::WORDS[1]);
     check(&reader, &keys)?;
+    let lossy = lossy(&reader, &keys)?;
     let spec = SharedBufferSpec {
         buffer: keys.buffer_bytes,
         pfc: keys.pfc,
         priorities: keys.priorities,
+        lossy,
         headroom: keys.headroom_bytes,
         headroom_use: keys.headroom_use,
         guaranteed: keys.guaranteed_bytes,

@@ -430,7 +430,7 @@ fn random_traffic() {
         ),
         (
             poisson(json!({"duration_ms": 5})),
-            "traffic[0].duration_ms = 5: expected one of the keys kind, name, priority, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, hosts, from_leaf, to_leaf, start_us, duration_us, max_flows, subflows, size_classes; did you mean \"duration_us\"?",
+            "traffic[0].duration_ms = 5: expected one of the keys kind, name, priority, cdf, cdf_file, cdf_file_digest, load, load_of, pairs, hosts, from_leaf, to_leaf, start_us, duration_us, max_flows, subflows, transport, size_classes; did you mean \"duration_us\"?",
         ),
         (poisson(json!({"pairs": "leaf_pair", "to_leaf": 2})), "traffic[0].to_leaf = 2: expected a leaf from 0 to 1"),
         (

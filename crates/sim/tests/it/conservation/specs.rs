@@ -486,21 +486,37 @@ pub(crate) fn spec(stop: Stop) -> impl Strategy<Value = Value> {
         Stop::FlowsDone => (40_000u32..60_000).boxed(),
         Stop::Time => (1u32..1500).boxed(),
     };
-    let rest = (switch(), transport(), scheme(), metrics(), until_us, 1u32..30_000, 0u64..1 << 40);
+    let other = prop::option::weighted(0.3, prop_oneof![2 => tcp().boxed(), 1 => rdma().boxed()]);
+    let rest = (switch(), (transport(), other), scheme(), metrics(), until_us, 1u32..30_000, 0u64..1 << 40);
     (topology().prop_flat_map(|(hosts, topology)| (Just(topology), prop::collection::vec(entry(hosts), 1..4))), rest)
-        .prop_map(move |((topology, traffic), (switch, transport, scheme, metrics, until_us, grid_ns, seed))| {
+        .prop_map(move |((topology, traffic), (switch, (transport, other), scheme, metrics, until_us, grid_ns, seed))| {
             // RDMA means a shared buffer on present-day hosts, for which keys of output queues are refused.
             let today = seed % 3 == 0 && transport["kind"] != "rdma" && transport["kind"] != "uet";
             let mut switch = switch;
             if switch["model"].is_null() {
                 switch["model"] = json!("output_queued");
             }
+            let traffic = with_another(traffic, &transport, other);
             json!({
                 "preset": if today { "linux" } else { "datacenter" },
                 "seed": seed, "topology": topology, "switch": switch, "transport": transport, "scheme": scheme,
                 "traffic": traffic, "metrics": metrics, "run": {"stop": word, "until_us": until_us, "grid_ns": grid_ns},
             })
         })
+}
+
+/// Some entries have another transport than the run's, if neither refuses company.
+fn with_another(mut traffic: Vec<Value>, transport: &Value, other: Option<Value>) -> Vec<Value> {
+    let stands_alone = |transport: &Value| {
+        let kind = &transport["kind"];
+        kind == "uet" || kind == "mptcp" || !transport["queue_pairs"].is_null()
+    };
+    if let Some(other) = other.filter(|other| !stands_alone(other) && !stands_alone(transport)) {
+        for entry in traffic.iter_mut().filter(|entry| entry["kind"] != "udp").step_by(2) {
+            entry["transport"] = other.clone();
+        }
+    }
+    traffic
 }
 
 /// Threads: mostly one, because in so small a run the others wait for each other most of the time.
@@ -533,6 +549,9 @@ pub(crate) fn made_to_fit(mut spec: Value) -> Value {
     if shared {
         spec["switch"]["buffer_bytes"] = json!(1u64 << 40);
         let priorities = spec["switch"]["priorities"].as_u64().unwrap_or(1);
+        if spec["switch"]["pfc"] == true && priorities > 1 && thousandths.is_multiple_of(2) {
+            spec["switch"]["lossy_priorities"] = json!([priorities - 1]);
+        }
         for (n, entry) in (0..).zip(spec["traffic"].as_array_mut().expect("a list")) {
             entry["priority"] = json!((n + thousandths) % priorities);
         }
