@@ -1,0 +1,188 @@
+"""The parts of the completion times of flows: how long they waited for what, from the packets of a repeated run."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from spinewise.explanation.again import Again
+from spinewise.explanation.chain import Answers, Chain, Ports, Step
+from spinewise.explanation.losses import (
+    CIRCLED,
+    DIED,
+    DISCARDED,
+    NO_ROOM,
+    NO_WAY,
+    ON_LINK,
+    TRIMMED,
+    Losses,
+)
+from spinewise.explanation.waits import Waits, links_of
+from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
+from spinewise.measures.afterwards import timeouts_of
+from spinewise.measures.nodes import Nodes
+from spinewise.shapes import Transport
+
+TIMERS, RESENT, QUEUES, ACKS, TRAVEL, OWN, OTHERS, HELD, RECEIVER = (
+    "timers", "resent", "queues", "ack_queues", "travel", "own_packets", "other_flows", "held", "receiver",
+)  # fmt: skip
+PARTS = {
+    TIMERS: "waiting for retransmission timers",
+    RESENT: "until lost or late packets were sent again, without a timer",
+    QUEUES: "data waiting in queues",
+    ACKS: "acknowledgements waiting in queues",
+    TRAVEL: "packets and acknowledgements under way, without waiting",
+    OWN: "the sender's port sending earlier packets of the flow",
+    OTHERS: "the sender's port sending other flows",
+    HELD: "the sender held back (its rate, pacing, credit, pauses)",
+    RECEIVER: "the receiver, before it answered",
+}
+"""What a flow's time can be spent on, in words."""
+ELSEWHERE = "link not known"
+"""The place of waits of flows that were not traced."""
+LATE, LOST_ACKS, UNKNOWN = "were late, and not lost", "had their acknowledgements lost", "were not traced"
+"""The fates of packets sent again of which no loss is known."""
+FATES = {
+    NO_ROOM: "found no room at {link}",
+    TRIMMED: "were trimmed at {link}",
+    DISCARDED: "were dropped by the scheme at {link}",
+    ON_LINK: "were lost on {link}",
+    NO_WAY: "had no onward route at {device}",
+    DIED: "waited at {device} when it failed",
+    CIRCLED: "looped until their hop limit at {device}",
+}
+"""What became of packets that were sent again, in words."""
+
+
+Amounts = dict[str, float]
+"""µs by name; 0 for a name that it does not have."""
+
+
+@dataclass
+class Spent:
+    """What the time of one flow was spent on.
+
+    Attributes:
+        us: µs by part, all of `PARTS`; they add up to its completion time.
+        routes: µs under way without waiting, by path; `ELSEWHERE` if it is not known.
+        queues, ack_queues: µs that data and acknowledgements waited, by link; `ELSEWHERE` for the rest.
+        lost: µs of timers and resends, by what had become of the packet.
+        crossings: how often packets and acknowledgements crossed the network for it, one after the other: two are a
+            round trip.
+    """
+
+    us: dict[str, float]
+    routes: Amounts = field(default_factory=lambda: defaultdict(float))
+    queues: Amounts = field(default_factory=lambda: defaultdict(float))
+    ack_queues: Amounts = field(default_factory=lambda: defaultdict(float))
+    lost: Amounts = field(default_factory=lambda: defaultdict(float))
+    crossings: int = 0
+
+
+def answers_of(transport: Transport) -> Answers:
+    """When answers let packets of a transport go."""
+    if transport["kind"] != "rdma":
+        return "later too"
+    windowed = transport.get("window_bytes") or transport.get("recovery") == "irn"
+    return "at once" if windowed or transport.get("congestion_control") == "hpcc" else "never"
+
+
+def fate(losses: Losses, step: Step, chain: Chain) -> str:
+    """What had become of a packet that was sent again, in words; if it was not lost, of another of its flow.
+
+    After a loss, a sender may send again what had arrived.
+    """
+    begin, end = step.begin / PS_PER_US, step.end / PS_PER_US
+    lost = losses.of_packet(step.number, begin, end)
+    if lost is None:
+        earlier = losses.within("data", 0.0, begin)
+        missing = [at for at in earlier if chain.missing(int(losses.seq[at]), losses.time[at] * PS_PER_US, step.begin)]
+        others = losses.groups([*missing, *losses.within("data", begin, end)][:1])
+        if not others:
+            return LOST_ACKS if losses.within("ack", begin, end) else LATE
+        lost = others[0]
+    return FATES[lost.fate].format(link=lost.link, device=lost.device)
+
+
+class Accounts:
+    """The parts of the times of flows, out of a run that `repeated` has made."""
+
+    def __init__(self, again: Again) -> None:
+        result = again.result
+        if result.packets is None:
+            raise ValueError("the packets of hosts must be captured")
+        self.result, self.passed = result, again.passed
+        captured = result.report["captured"]
+        self.full = {port["name"]: port["full_ps"] for port in captured if port["full_ps"]}
+        self.ports = Ports(result.packets, {port["name"]: port["rate_bps"] for port in captured})
+        self.links = links_of(result)
+        self.nic = {name.partition("->")[0]: name for name in self.ports.rates}
+        self.transport = result.spec["transport"]
+        timers = [seconds for _, seconds, _ in timeouts_of(self.transport)]
+        self.least_ps = min(timers, default=float("inf")) * PS_PER_SECOND
+
+    def spent(self, flow: int) -> Spent | None:
+        """What the time of a flow was spent on; None if its ports kept too few packets."""
+        row = self.result.flows.slice(flow, 1).to_pylist()[0]
+        host = Nodes.of(self.result.spec).host
+        src, dst = (self.nic[host(row[end])] for end in ("src", "dst"))
+        start, end = row["start_ps"], row["start_ps"] + row["fct_ps"]
+        if any(self.full.get(name, end) < end for name in (src, dst)):
+            return None
+        chain = self.chain(flow, src, dst)
+        return self.account(chain, list(chain.steps(start, end)), flow)
+
+    def chain(self, flow: int, src: str, dst: str) -> Chain:
+        """The chain of a flow between the ports of its hosts."""
+        return self.ports.chain(flow, src, dst, answers_of(self.transport))
+
+    def account(self, chain: Chain, steps: list[Step], flow: int) -> Spent:
+        """Sum the steps of a chain by what they were spent on."""
+        of_packets = self.transport["kind"] == "uet"
+        ps, losses = dict.fromkeys(PARTS, 0), None
+        waits = Waits(self.result, flow, self.links, self.passed.get(flow, {}))
+        spent = Spent({}, crossings=sum(step.part in {"data", "ack"} for step in steps))
+        quickest = self.quickest(steps)
+        for step in steps:
+            whole = step.end - step.begin
+            if step.part in {"data", "ack"}:
+                part, places = (QUEUES, spent.queues) if step.part == "data" else (ACKS, spent.ack_queues)
+                path = waits.path(step)
+                travel = waits.travel(path, step.begin)
+                travel = min(quickest[step.part, step.wire_bytes] if travel is None else travel, whole)
+                found = (
+                    waits.at_ports(step, chain.ports[step.part])
+                    if flow in self.passed
+                    else waits.at_choices(path, whole - travel)
+                )
+                ps[TRAVEL] += travel
+                spent.routes[waits.route(path) or ELSEWHERE] += travel / PS_PER_US
+                ps[part] += whole - travel
+                for link, wait in found.items():
+                    places[link] += wait / PS_PER_US
+                places[ELSEWHERE] += (whole - travel - sum(found.values())) / PS_PER_US
+            elif step.part == "resent":
+                timer = chain.timers(step.begin, step.end, self.least_ps, of_packets=of_packets)
+                ps[TIMERS] += timer
+                ps[RESENT] += whole - timer
+                losses = losses or Losses(self.result, flow)
+                known = flow in self.result.report.get("traced_flows", ())
+                spent.lost[fate(losses, step, chain) if known else UNKNOWN] += whole / PS_PER_US
+            elif step.part == "sender":
+                own, others = chain.port.used(flow, step.begin, step.end)
+                ps[OWN] += own
+                ps[OTHERS] += others
+                ps[HELD] += whole - own - others
+            else:
+                ps[RECEIVER] += whole
+        spent.us = {part: time / PS_PER_US for part, time in ps.items()}
+        return spent
+
+    def quickest(self, steps: Iterable[Step]) -> dict[tuple[str, int], int]:
+        """The shortest crossings of packets of a size, for those whose path is not known."""
+        found: dict[tuple[str, int], int] = {}
+        for step in steps:
+            key = step.part, step.wire_bytes
+            found[key] = min(found.get(key, step.end - step.begin), step.end - step.begin)
+        return found
