@@ -201,6 +201,14 @@ def positive(most: float) -> Callable[[str], float]:
     return convert
 
 
+def percentile(text: str) -> float:
+    """A percentile, such as 99 or 99.9."""
+    value = number(text)
+    if 0.0 < value < 100.0:
+        return value
+    raise UnfitError(text, "a number above 0 and below 100, such as 99")
+
+
 def moment(text: str) -> float:
     """A time from zero on, in microseconds."""
     value = number(text)

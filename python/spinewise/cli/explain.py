@@ -6,6 +6,7 @@ import argparse
 import shlex
 from dataclasses import asdict
 
+from spinewise.cli import explain_two
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.explanation import explain, story, worst
@@ -19,11 +20,14 @@ from spinewise.specs.faults import without_faults
 
 
 def command(args: argparse.Namespace) -> int:
-    """Explain why a flow moved; without a flow, suggest flows."""
+    """Explain why a flow moved; without a flow, suggest flows; with two runs, explain how they differ."""
     begin, end = args.begin_us or 0.0, float("inf") if args.end_us is None else args.end_us
     if end < begin:
         raise SpecError("--to", args.end_us, f"at least --from, {begin:g}")
     load_schemes(args.scheme_file)
+    if args.other is not None:
+        return explain_two.command(args)
+    explain_two.refuse(args, explain_two.OF_TWO, "two runs: `spinewise explain RUN OTHER`")
     result = Result.read(args.run)
     if args.hurt:
         return hurt(args, result)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import spinewise
 from spinewise.cli.advising import add_advise
 from spinewise.cli.agents import add_agent
-from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, place, positive, whole
+from spinewise.cli.arguments import SIZES, Parser, flow_numbers, moment, names, percentile, place, positive, whole
 from spinewise.cli.comparing import add_compare, add_reproduce, add_resilience, add_sweep, add_validate_against
 from spinewise.cli.exporting import add_export
 from spinewise.cli.imports import add_import
@@ -169,10 +169,17 @@ def add_explain(commands: Commands) -> None:
         commands,
         "explain",
         "explain",
-        "Explain why a flow moved: its path choices, what the scheme saw, and what was true.",
+        "Explain why a flow moved: its path choices, what the scheme saw, and what was true. With two runs of the same"
+        " traffic: why their p99 differs.",
     )
     parser.add_argument(
         "run", metavar="RUN", help="the folder of a run; the run is repeated if it did not trace the flow"
+    )
+    parser.add_argument(
+        "other",
+        metavar="OTHER",
+        nargs="?",
+        help="the folder of another run of the same traffic: its p99 is compared, and both runs are repeated",
     )
     parser.add_argument(
         "--flow",
@@ -184,6 +191,16 @@ def add_explain(commands: Commands) -> None:
         "--hurt", action="store_true", help="list the flows that faults hurt most, against the same run without faults"
     )
     parser.add_argument("--all", action="store_true", help="show every move, however many there are")
+    parser.add_argument(
+        "--percentile", type=percentile, metavar="P", help="with two runs: the percentile, above 0 and below 100 [99]"
+    )
+    parser.add_argument("--entry", metavar="NAME", help="with two runs: flows of this traffic entry [all]")
+    parser.add_argument(
+        "--class", dest="size_class", metavar="NAME", help="with two runs: flows of this size class [all]"
+    )
+    parser.add_argument(
+        "--slowdown", action="store_true", help="with two runs: the percentile of slowdowns, not of completion times"
+    )
     add_code(parser)
     parser.add_argument(
         "--from", dest="begin_us", type=moment, metavar="US", help="show moves from this simulated time on, µs"
