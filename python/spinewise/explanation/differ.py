@@ -25,11 +25,11 @@ from spinewise.runs.result import Result
 
 MOST_FLOWS = 40
 """The number of flows whose packets are examined."""
-MOST_SENT = 500_000
+MOST_SENT = 300_000
 """The number of packets that they may have sent together."""
-MOST_TRACED = 60_000
+MOST_TRACED = 40_000
 """The number of packets of those of them that are traced, so that queues are known by link."""
-COUNTS = ("timeouts", "retransmits", "spurious_retransmits", "out_of_order", "marks", "path_changes", "nacks", "cnps",
+COUNTS = ("timeouts", "retransmits", "spurious_retransmits", "out_of_order", "marks", "nacks", "cnps", "path_changes",
           "packets")  # fmt: skip
 MOST_PLACES = 12
 """The number of links kept of each part."""

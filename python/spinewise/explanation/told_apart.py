@@ -268,7 +268,7 @@ def whose(found: Difference) -> str:
 
 def places(found: Difference, part: Part, least: float) -> list[Both]:
     """The places of a part that are worth telling."""
-    if part.name == parts.TRAVEL and not by_paths(found):
+    if part.name == parts.TRAVEL and (found.traced < found.examined or not by_paths(found)):
         return []
     known = [place for place in part.places if max(place.a, place.b) >= least / 2.0]
     return [] if [place.name for place in known] == [ELSEWHERE] else known[:MOST_PLACES]
@@ -292,15 +292,16 @@ def met(found: Difference) -> list[str]:
     """What the flows met, from the tables of flows."""
     if not found.flows:
         return []
-    told = [
-        f"{COUNTED[one.name]} {units.digits(one.a, 3)} and {units.digits(one.b, 3)}"
-        for one in found.counts
-        if one.a != one.b
-    ]
+    told = [f"{COUNTED[one.name]} {number(one.a)} and {number(one.b)}" for one in found.counts if one.a != one.b]
     a, b = found.sides
     begun = f"What {'they' if found.asked.flow is None else 'it'} met in {a.label} and in {b.label}"
     mean = ", on average" if found.asked.flow is None else ""
     return [f"{begun}{mean}: {', '.join(told)}."] if told else []
+
+
+def number(count: float) -> str:
+    """A count, or a mean of counts."""
+    return f"{count:,.0f}" if count == int(count) else units.digits(count, 3)
 
 
 def listed(found: Difference) -> list[str]:
@@ -342,10 +343,14 @@ def notes(found: Difference) -> str:
     if found.other_ideals:
         told.append(f"The ideals of {units.counted(found.other_ideals, 'flow')} are others in {b.label}.")
     if found.asked.flow is None and 0 < min(a.tail, b.tail) < FEW:
-        told.append(f"The {found.asked.name} rests on few flows; --percentile 90 looks at more.")
+        told.append(f"The {found.asked.name} rests on few flows; a lower --percentile looks at more.")
     if found.examined and found.traced < found.examined:
-        told.append(f"Queues are known by link for {found.traced} of the {found.examined} flows.")
-    told.append("Each is one run: `spinewise compare` repeats over seeds and says how sure a difference is.")
+        told.append(
+            f"Links are known for {found.traced} of the {found.examined} flows: others sent too many packets, and"
+            " --flow N follows one of them."
+        )
+    if found.asked.flow is None:
+        told.append("Each is one run: `spinewise compare` repeats over seeds and says how sure a difference is.")
     if found.pairs:
         flow = found.pairs[0].flow
         alone = f"One flow in both runs: spinewise explain {shlex.join([a.folder, b.folder])} --flow {flow}"
