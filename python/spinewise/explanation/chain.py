@@ -223,10 +223,9 @@ class Chain:
     def lets_go(self, previous: int, sent: int, came: int) -> bool:
         """Whether it was the answer that came at an instant that let a packet go, and not the end of the one before."""
         now, before = self.data.out.time[sent], self.data.out.time[previous]
-        if self.answers != "later too":
-            return self.answers == "at once" and came == now and came > before
-        free = before + self.takes(previous)
-        return came > free and not self.port.in_turn(self.flow, before, now)
+        if self.answers == "never" or came <= before + self.takes(previous):
+            return False
+        return came == now if self.answers == "at once" else not self.port.in_turn(self.flow, before, now)
 
     def takes(self, at: int) -> int:
         """How long a packet of the flow took at the sender's port."""
@@ -283,7 +282,10 @@ class Ports:
             here = np.flatnonzero((self.at == self.code(name)) & self.outbound)
             times = numbers(self.packets, "time_ps").astype(np.int64)[here]
             wire = numbers(self.packets, "wire_bytes").astype(np.int64)[here]
-            self.ports[name] = Port(times, self.flows[here], wire * BITS * PS_PER_SECOND // self.rates[name])
+            takes = wire * BITS * PS_PER_SECOND // self.rates[name]
+            # On a coarse clock a packet may take less, and the next one begins before that.
+            takes[:-1] = np.minimum(takes[:-1], np.diff(times))
+            self.ports[name] = Port(times, self.flows[here], takes)
         return self.ports[name]
 
     def code(self, name: str) -> int:

@@ -17,7 +17,7 @@ from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.explanation.again import repeated
 from spinewise.explanation.pairs import Asked, Pairs
-from spinewise.explanation.parts import PARTS, TRAVEL, Accounts, Amounts, Spent
+from spinewise.explanation.parts import OWN, PARTS, TRAVEL, Accounts, Amounts, Spent
 from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
@@ -313,7 +313,8 @@ def pair_of(pairs: Pairs, flow: int, spent: Sequence[dict[int, Spent]]) -> Pair:
     if spent and flow in spent[0]:
         more = {part: spent[1][flow].us[part] - spent[0][flow].us[part] for part in PARTS}
         sign = 1.0 if pairs.took[1][flow] >= pairs.took[0][flow] else -1.0
-        part = max(PARTS, key=lambda part: sign * more[part])
+        # A flow sends the same bytes in both runs: how many of them back to back follows from the other parts.
+        part = max(PARTS, key=lambda part: (sign * more[part] > 0.0, part != OWN, sign * more[part]))
         most = (part, more[part])
     nodes = Nodes.of(pairs.runs[0].spec)
     return Pair(
@@ -360,7 +361,7 @@ def crossing_us(flows: list[int], spent: Sequence[dict[int, Spent]]) -> Both:
     return Both("crossing_us", *found)
 
 
-KEPT_BY = {"travel": "routes", "queues": "queues", "ack_queues": "ack_queues", "timers": "lost", "resent": "lost"}
+KEPT_BY = {"travel": "routes", "queues": "queues", "ack_queues": "ack_queues", "timers": "timers", "resent": "resent"}
 """The places that a part has, as an attribute of `Spent`."""
 
 

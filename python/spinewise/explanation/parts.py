@@ -67,7 +67,7 @@ class Spent:
         us: µs by part, all of `PARTS`; they add up to its completion time.
         routes: µs under way without waiting, by path; `ELSEWHERE` if it is not known.
         queues, ack_queues: µs that data and acknowledgements waited, by link; `ELSEWHERE` for the rest.
-        lost: µs of timers and resends, by what had become of the packet.
+        timers, resent: µs of these parts, by what had become of the packet.
         crossings: how often packets and acknowledgements crossed the network for it, one after the other: two are a
             round trip.
     """
@@ -76,7 +76,8 @@ class Spent:
     routes: Amounts = field(default_factory=lambda: defaultdict(float))
     queues: Amounts = field(default_factory=lambda: defaultdict(float))
     ack_queues: Amounts = field(default_factory=lambda: defaultdict(float))
-    lost: Amounts = field(default_factory=lambda: defaultdict(float))
+    timers: Amounts = field(default_factory=lambda: defaultdict(float))
+    resent: Amounts = field(default_factory=lambda: defaultdict(float))
     crossings: int = 0
 
 
@@ -168,7 +169,9 @@ class Accounts:
                 ps[RESENT] += whole - timer
                 losses = losses or Losses(self.result, flow)
                 known = flow in self.result.report.get("traced_flows", ())
-                spent.lost[fate(losses, step, chain) if known else UNKNOWN] += whole / PS_PER_US
+                what = fate(losses, step, chain) if known else UNKNOWN
+                spent.timers[what] += timer / PS_PER_US
+                spent.resent[what] += (whole - timer) / PS_PER_US
             elif step.part == "sender":
                 own, others = chain.port.used(flow, step.begin, step.end)
                 ps[OWN] += own

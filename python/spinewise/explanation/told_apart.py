@@ -152,7 +152,9 @@ def because(found: Difference, difference: float, ratio: float) -> str:
     if mean * difference <= 0.0:
         took = f"{shown(found, abs(mean))} {'more' if mean > 0 else 'less'} on average" if mean else "as long in both"
         return f". The same flows do not show why: those in either tail took {took}."
-    named = [part for part in found.parts if part.share >= COUNTS_FOR][:MOST_NAMED]
+    main = [part for part in found.parts if part.share >= COUNTS_FOR]
+    # A flow sends the same bytes in both runs: how many of them back to back follows from the other parts.
+    named = ([part for part in main if part.name != parts.OWN] or main)[:MOST_NAMED]
     if not named:
         return "."
     # Parts may differ in the other direction: then one alone can be more than the whole difference.
