@@ -371,3 +371,14 @@ def test_a_stream_finds_the_last_packet_and_its_earlier_sending() -> None:
     assert steps[0].end == row["start_ps"] + row["fct_ps"]
     assert steps[-1].begin == row["start_ps"]
     assert all(later.begin == earlier.end for later, earlier in pairwise(steps))
+
+
+def test_a_small_part_is_not_called_most_of_it() -> None:
+    """The same bytes go out in both runs, so the sender's own packets are named only if nothing else is."""
+    found = differ(spinewise.run(BURST), spinewise.run(slow(rate_gbps=2.5)), Asked())
+    own, queues = part(found, parts.OWN), part(found, parts.QUEUES)
+    shares = [replace(own, b=own.a + 30.0, share=0.75), replace(queues, b=8.0, share=0.2)]
+    first = told_apart.answer(replace(found, parts=shares))
+    assert "in part because data waited longer in queues" in first
+    assert "earlier packets" not in first
+    assert "mostly because the senders' ports were busier" in told_apart.answer(replace(found, parts=shares[:1]))

@@ -18,6 +18,8 @@ UNFINISHED = 0.01
 """The share of flows that finished in one run alone from which percentiles of the two do not compare."""
 COUNTS_FOR = 0.15
 """The share of a difference from which a part of it is named in the answer."""
+MOSTLY = 0.5
+"""The share of a difference from which parts are most of it."""
 MOST_NAMED = 2
 """The number of parts named in the answer."""
 MOST_FLOWS = 8
@@ -160,7 +162,8 @@ def because(found: Difference, difference: float, ratio: float) -> str:
     # Parts may differ in the other direction: then one alone can be more than the whole difference.
     whole = f"{change(found, mean)}{'' if flow is not None else ' a flow'}"
     told = [f"{reason(found, part)} ({change(found, part.more)} of {whole})" for part in named]
-    return f", mostly because {', and '.join(told)}."
+    much = "mostly" if sum(part.share for part in named) >= MOSTLY else "in part"
+    return f", {much} because {', and '.join(told)}."
 
 
 def reason(found: Difference, part: Part) -> str:
@@ -171,7 +174,7 @@ def reason(found: Difference, part: Part) -> str:
     if part.name == parts.HELD and all(side.transport == "rdma" for side in found.sides):
         return RATES[less]
     place = part.places[0] if part.places else None
-    if place is None or place.name in {ELSEWHERE, UNKNOWN} or place.more * part.more < 0.5 * part.more**2:
+    if place is None or place.name in {ELSEWHERE, UNKNOWN} or place.more * part.more < MOSTLY * part.more**2:
         return BECAUSE[part.name][less]
     if part.name in {parts.QUEUES, parts.ACKS}:
         where = f"{'' if place.name.startswith('behind') else 'at '}{place.name}"
