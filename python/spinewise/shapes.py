@@ -11,107 +11,6 @@ Value: TypeAlias = "str | int | float | bool | list[Value] | dict[str, Value]"
 """What a key of TOML can hold, dates aside."""
 
 
-class Override(TypedDict, total=False):
-    """Changes to the links that all given selectors fit."""
-
-    leaf: int | list[int]
-    spine: int | list[int]
-    link: int | list[int]
-    host: int | list[int]
-    direction: str
-    rate_gbps: float
-    delay_ns: float
-    up: bool
-    aggregation: int | list[int]
-    core: int | list[int]
-
-
-class Cable(TypedDict, total=False):
-    """One link."""
-
-    a: int | str
-    b: int | str
-    rate_gbps: float
-    delay_ns: float
-
-
-class Route(TypedDict, total=False):
-    """One static route."""
-
-    switch: int | str
-    dst: int | str
-    next: int | str
-
-
-class Topology(TypedDict, total=False):
-    """The fabric."""
-
-    kind: str
-    leaves: int
-    spines: int
-    hosts_per_leaf: int
-    host_rate_gbps: float
-    fabric_rate_gbps: float
-    host_delay_ns: float
-    fabric_delay_ns: float
-    parallel_links: int
-    switch_latency_ns: float
-    tx_time_rounding: str
-    override: list[Override]
-    k: int
-    pods: int
-    leaves_per_pod: int
-    aggregations_per_pod: int
-    cores_per_aggregation: int
-    core_rate_gbps: float
-    core_delay_ns: float
-    hosts: int
-    switches: int
-    names: list[str]
-    links: list[list[float | str] | Cable]
-    routes: list[list[int | str] | Route]
-    file: str
-    format: str
-
-
-class Switch(TypedDict, total=False):
-    """What a switch does with packets that must wait."""
-
-    model: str
-    buffer_packets: int
-    buffer_bytes: int | str
-    buffer_us: float | str
-    ecn_threshold_packets: int
-    ecn_threshold_bytes: int
-    ecn_threshold_us: float | str
-    ecn_at: str
-    device_queue_packets: int
-    nics: str
-    queue_counts: str
-    ports: str
-    pfc: bool
-    priorities: int
-    headroom_bytes: int
-    headroom_use: str
-    guaranteed_bytes: int
-    reserved_packets: int
-    egress_alpha: float
-    egress_threshold: str
-    ingress_alpha: float
-    pause_offset_bytes: int
-    resume_offset_bytes: int
-    pause_us: float
-    pause_renewal: str
-    pause_frame_bytes: int
-    ecn_min_bytes: int | str
-    ecn_max_bytes: int | str
-    ecn_max_probability: float
-    control_bytes: int
-    trim: bool
-    trimmed_bytes: int
-    mark_last_hop: bool
-
-
 class Transport(TypedDict, total=False):
     """The transport: TCP, RDMA or Ultra Ethernet."""
 
@@ -219,6 +118,108 @@ class Transport(TypedDict, total=False):
     nscc_quick_adapt_gate: int
     nscc_base_rtt_from_trims: bool
     nscc_flight_wraps: bool
+
+
+class Override(TypedDict, total=False):
+    """Changes to the links that all given selectors fit."""
+
+    leaf: int | list[int]
+    spine: int | list[int]
+    link: int | list[int]
+    host: int | list[int]
+    direction: str
+    rate_gbps: float
+    delay_ns: float
+    up: bool
+    aggregation: int | list[int]
+    core: int | list[int]
+
+
+class Cable(TypedDict, total=False):
+    """One link."""
+
+    a: int | str
+    b: int | str
+    rate_gbps: float
+    delay_ns: float
+
+
+class Route(TypedDict, total=False):
+    """One static route."""
+
+    switch: int | str
+    dst: int | str
+    next: int | str
+
+
+class Topology(TypedDict, total=False):
+    """The fabric."""
+
+    kind: str
+    leaves: int
+    spines: int
+    hosts_per_leaf: int
+    host_rate_gbps: float
+    fabric_rate_gbps: float
+    host_delay_ns: float
+    fabric_delay_ns: float
+    parallel_links: int
+    switch_latency_ns: float
+    tx_time_rounding: str
+    override: list[Override]
+    k: int
+    pods: int
+    leaves_per_pod: int
+    aggregations_per_pod: int
+    cores_per_aggregation: int
+    core_rate_gbps: float
+    core_delay_ns: float
+    hosts: int
+    switches: int
+    names: list[str]
+    links: list[list[float | str] | Cable]
+    routes: list[list[int | str] | Route]
+    file: str
+    format: str
+
+
+class Switch(TypedDict, total=False):
+    """What a switch does with packets that must wait."""
+
+    model: str
+    buffer_packets: int
+    buffer_bytes: int | str
+    buffer_us: float | str
+    ecn_threshold_packets: int
+    ecn_threshold_bytes: int
+    ecn_threshold_us: float | str
+    ecn_at: str
+    device_queue_packets: int
+    nics: str
+    queue_counts: str
+    ports: str
+    pfc: bool
+    priorities: int
+    lossy_priorities: list[int]
+    headroom_bytes: int
+    headroom_use: str
+    guaranteed_bytes: int
+    reserved_packets: int
+    egress_alpha: float
+    egress_threshold: str
+    ingress_alpha: float
+    pause_offset_bytes: int
+    resume_offset_bytes: int
+    pause_us: float
+    pause_renewal: str
+    pause_frame_bytes: int
+    ecn_min_bytes: int | str
+    ecn_max_bytes: int | str
+    ecn_max_probability: float
+    control_bytes: int
+    trim: bool
+    trimmed_bytes: int
+    mark_last_hop: bool
 
 
 _Source = TypedDict("_Source", {"class": str}, total=False)

@@ -22,6 +22,7 @@ from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
+from spinewise.specs.carriers import kinds, transports
 
 MOST_FLOWS = 40
 """The number of flows whose packets are examined."""
@@ -276,7 +277,7 @@ def side_of(pairs: Pairs, run: int, folder: str) -> Side:
     return Side(
         label=pairs.labels[run],
         folder=folder,
-        transport=pairs.runs[run].spec["transport"]["kind"],
+        transport=" + ".join(kinds(transports(pairs.runs[run].spec))),
         value=pairs.at[run],
         finished=int((pairs.counts & pairs.finished[run]).sum()),
         unfinished=pairs.unfinished(run),

@@ -22,7 +22,9 @@ from spinewise.explanation.waits import Waits, links_of
 from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.afterwards import timeouts_of
 from spinewise.measures.nodes import Nodes
+from spinewise.measures.tables import numbers
 from spinewise.shapes import Transport
+from spinewise.specs.carriers import transport_of
 
 TIMERS, RESENT, QUEUES, ACKS, TRAVEL, OWN, OTHERS, HELD, RECEIVER = (
     "timers", "resent", "queues", "ack_queues", "travel", "own_packets", "other_flows", "held", "receiver",
@@ -119,9 +121,7 @@ class Accounts:
         self.ports = Ports(result.packets, {port["name"]: port["rate_bps"] for port in captured})
         self.links = links_of(result)
         self.nic = {name.partition("->")[0]: name for name in self.ports.rates}
-        self.transport = result.spec["transport"]
-        timers = [seconds for _, seconds, _ in timeouts_of(self.transport)]
-        self.least_ps = min(timers, default=float("inf")) * PS_PER_SECOND
+        self.entries = numbers(result.flows, "entry")
 
     def spent(self, flow: int) -> Spent | None:
         """What the time of a flow was spent on; None if its ports kept too few packets."""
@@ -136,11 +136,17 @@ class Accounts:
 
     def chain(self, flow: int, src: str, dst: str) -> Chain:
         """The chain of a flow between the ports of its hosts."""
-        return self.ports.chain(flow, src, dst, answers_of(self.transport))
+        return self.ports.chain(flow, src, dst, answers_of(self.transport_of(flow)))
+
+    def transport_of(self, flow: int) -> Transport:
+        """The transport of a flow."""
+        return transport_of(self.result.spec, int(self.entries[flow]))
 
     def account(self, chain: Chain, steps: list[Step], flow: int) -> Spent:
         """Sum the steps of a chain by what they were spent on."""
-        of_packets = self.transport["kind"] == "uet"
+        transport = self.transport_of(flow)
+        of_packets = transport["kind"] == "uet"
+        least_ps = min((at for _, at, _ in timeouts_of(transport)), default=float("inf")) * PS_PER_SECOND
         ps, losses = dict.fromkeys(PARTS, 0), None
         waits = Waits(self.result, flow, self.links, self.passed.get(flow, {}))
         spent = Spent({}, crossings=sum(step.part in {"data", "ack"} for step in steps))
@@ -164,7 +170,7 @@ class Accounts:
                     places[link] += wait / PS_PER_US
                 places[ELSEWHERE] += (whole - travel - sum(found.values())) / PS_PER_US
             elif step.part == "resent":
-                timer = chain.timers(step.begin, step.end, self.least_ps, of_packets=of_packets)
+                timer = chain.timers(step.begin, step.end, least_ps, of_packets=of_packets)
                 ps[TIMERS] += timer
                 ps[RESENT] += whole - timer
                 losses = losses or Losses(self.result, flow)

@@ -22,6 +22,7 @@ from spinewise.interop.text import Line, read_lines
 from spinewise.magnitudes import PS_PER_NS
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
+from spinewise.specs.carriers import of_entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,21 +127,22 @@ def rows_of(result: Result) -> list[Row]:
     if flows.num_rows == 0 and result.report.get("flows"):
         raise SpecError("RUN", "a run without a row per flow", "one that kept them", "raise metrics.keep_flows_up_to")
     tcp = numbers(flows, "tcp").astype(bool)
-    names = ("src", "dst", "size_bytes", "start_ps", "sender_fct_ps", "finished")
+    names = ("entry", "src", "dst", "size_bytes", "start_ps", "sender_fct_ps", "finished")
     columns = [numbers(flows, name)[tcp].tolist() for name in names]
-    graph = Graph.of(result.spec)
-    paths: dict[int, dict[int, Reach]] = {}
+    graphs = [Graph.of(result.spec, of_entry(result.spec, entry)) for entry in result.spec["traffic"]]
+    paths: dict[tuple[int, int], dict[int, Reach]] = {}
     sent: Counter[int] = Counter()
     received: Counter[int] = Counter()
     rows, ends = [], []
-    for src, dst, size, start_ps, fct_ps, finished in zip(*columns, strict=True):
+    for entry, src, dst, size, start_ps, fct_ps, finished in zip(*columns, strict=True):
         sport, dport = FIRST_SOURCE_PORT + sent[src], FIRST_DESTINATION_PORT + received[dst]
         sent[src] += 1
         received[dst] += 1
         if finished and fct_ps:
-            if src not in paths:
-                paths[src] = graph.reach(src)
-            ideal = graph.standalone_ns(paths[src][dst], size)
+            graph = graphs[entry]
+            if (entry, src) not in paths:
+                paths[entry, src] = graph.reach(src)
+            ideal = graph.standalone_ns(paths[entry, src][dst], size)
             rows.append(Row(src, dst, sport, dport, size, start_ps // PS_PER_NS, fct_ps // PS_PER_NS, ideal))
             ends.append(start_ps + fct_ps)
     return [rows[at] for at in np.argsort(np.array(ends, dtype=np.int64), kind="stable")]

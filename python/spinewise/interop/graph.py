@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from spinewise.magnitudes import BITS_PER_GIGABIT, NS_PER_SECOND, PS_PER_NS
-from spinewise.shapes import Override, Spec, Topology
+from spinewise.shapes import Override, Spec, Topology, Transport
 
 # The lower and the upper end of a link, the keys by which an override selects it, and its tier.
 Tier = Literal["host", "fabric", "core"]
@@ -57,8 +57,8 @@ class Graph:
     header_bytes: int
 
     @classmethod
-    def of(cls, spec: Spec) -> Graph:
-        """The fabric of a resolved spec."""
+    def of(cls, spec: Spec, transport: Transport) -> Graph:
+        """The fabric of a resolved spec, for packets of a transport."""
         topology = spec["topology"]
         links = KINDS[topology["kind"]](topology)
         hosts = hosts_of(topology)
@@ -66,7 +66,6 @@ class Graph:
         edges: list[list[Edge]] = [[] for _ in range(max(nodes, hosts))]
         for a, edge in links:
             edges[a].append(edge)
-        transport = spec["transport"]
         return cls(hosts, edges, int(transport["mss_bytes"]), int(transport["header_bytes"]))
 
     def reach(self, source: int) -> dict[int, Reach]:

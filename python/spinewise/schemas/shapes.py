@@ -44,6 +44,8 @@ PLAIN = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"
 def shapes(schema: Schema) -> str:
     """The module."""
     made: dict[str, Shape] = {}
+    for key, one in tables(schema["definitions"]).items():
+        Shape.collect(named(key), one, made)
     Shape.collect("Spec", schema, made)
     return HEAD + "".join(f"\n\n{shape.text()}\n" for shape in made.values())
 
@@ -82,7 +84,9 @@ class Shape:
 
 def types(key: str, schema: Schema, made: dict[str, Shape]) -> Iterator[str]:
     """The types that a key may have; tables among them go to `made`."""
-    if "anyOf" in schema:
+    if "$ref" in schema:
+        yield named(str(schema["$ref"]).rpartition("/")[2])
+    elif "anyOf" in schema:
         for one in cast("list[Schema]", schema["anyOf"]):
             yield from types(key, {"description": schema.get("description")} | one, made)
     elif "enum" in schema:

@@ -18,6 +18,8 @@ REQUIRED = "(required)"
 HOST: Schema = {"type": "integer", "minimum": 0}
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
+TRANSPORT: Schema = {"$ref": "#/definitions/transport"}
+"""The table of a transport, which the run and traffic entries may have."""
 
 EITHER: dict[str, Schema] = {
     "hosts": one_of(words(["all"]), listed(HOST), listed(listed(HOST))),
@@ -42,7 +44,7 @@ def spec_schema() -> Schema:
     top |= {
         "topology": topology(),
         "switch": switch(),
-        "transport": transport(),
+        "transport": TRANSPORT,
         "scheme": scheme(),
         "traffic": listed(traffic(), least=1),
         "fault": listed(fault()),
@@ -51,6 +53,7 @@ def spec_schema() -> Schema:
         "metrics": metrics(),
     }
     made: Schema = {"$schema": DRAFT, "title": "Spinewise spec", "x-taplo-info": {"authors": ["Spinewise"]}}
+    made["definitions"] = {"transport": transport()}
     return made | table(top | beside(), ["traffic"], "What is simulated: fabric, transport, scheme, traffic, faults.")
 
 
@@ -196,7 +199,7 @@ def controls(own: dict[str, Schema]) -> Json:
 def traffic() -> Schema:
     """An entry of [[traffic]]."""
     common = keys("[[traffic]]")
-    carried = keys('[[traffic]] of any kind but "udp"') | {"size_classes": size_classes(), "transport": transport()}
+    carried = keys('[[traffic]] of any kind but "udp"') | {"size_classes": size_classes(), "transport": TRANSPORT}
     kinds = []
     for kind in cast("list[str]", common["kind"]["enum"]):
         name = f'[[traffic]] kind = "{kind}"'

@@ -14,13 +14,15 @@ SHARE = one_of({"type": "number", "exclusiveMinimum": 0, "maximum": 1}, {"type":
 def study_schema() -> Schema:
     """The schema of a study file."""
     made: Schema = {"$schema": DRAFT, "title": "Spinewise study"}
-    tables = {"study": study(), "grid": grid(), "first": first(), "stop": stop(), "keep": keep()}
+    whole = spec_schema()
+    made["definitions"] = whole.pop("definitions")
+    tables = {"study": study(whole), "grid": grid(), "first": first(), "stop": stop(), "keep": keep()}
     return made | table({name: tables[name] for name in KEYS}, ["study"], "A grid of runs, repeated over seeds.")
 
 
-def study() -> Schema:
-    """[study]."""
-    spec = {key: value for key, value in spec_schema().items() if key not in ("$schema", "title")}
+def study(whole: Schema) -> Schema:
+    """[study], with the schema of a spec."""
+    spec = {key: value for key, value in whole.items() if key not in ("$schema", "title")}
     keys = {
         "name": TEXT | {"description": "Name of the study. [the name of the file]"},
         "spec": one_of(TEXT, spec) | {"description": "The spec that is varied: a file beside this one, or a table."},
