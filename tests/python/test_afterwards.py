@@ -55,6 +55,15 @@ def test_a_tail_that_is_the_timeout_is_told() -> None:
     assert codes([200.0] * 90 + [10_190.0] * 10, [0] * 90 + [1] * 10) == [TAIL]
 
 
+def test_a_tail_is_the_timeout_of_the_entrys_own_transport() -> None:
+    own: dict[str, Any] = {
+        "transport": {"kind": "rdma", "rto_us": 4000},
+        "traffic": [{"kind": "poisson", "transport": TRANSPORT}],
+    }
+    key = "traffic[0].transport.min_rto_us"
+    assert codes([200.0] * 90 + [10_190.0] * 10, [0] * 90 + [1] * 10, **own) == [("tail_is_timeout", key)]
+
+
 def test_a_tail_of_one_percentile_is_one() -> None:
     result = samples.result(
         fct_ps=[2 * 10**8] * 980 + [10_190 * 10**6] * 20, timeouts=[0] * 980 + [1] * 20,

@@ -395,6 +395,7 @@ def grid() -> Iterator[tuple[str, Table]]:
     for world in CONTROLS:
         for scheme in FEW:
             yield f"control/{world}/{scheme}", _spec(world, FABRICS["uneven"], _in_world(scheme, world), mix)
+    yield from _beside(mix)
     yield from _entropy(mix)
     yield from _trimming()
 
@@ -411,6 +412,23 @@ def _in_world(scheme: str, world: str) -> Table:
     if scheme == "hermes" and world in ("newreno", "reno", "mptcp"):
         return {"name": scheme, "params": {"signals": "rtt"}}
     return {"name": scheme}
+
+
+def _beside(mix: list[Table]) -> Iterator[tuple[str, Table]]:
+    """Traffic of two transports, in one data priority or in two of which one may drop."""
+    worlds = WORLDS | CONTROLS
+    for world, other in (("selb", "rack"), ("selb", "hpcc"), ("irn", "cubic"), ("rack", "newreno"), ("dctcp", "reno")):
+        own = worlds[other]["transport"]
+        for scheme in (*FEW, "conweave", "letflow"):
+            for lossy in (False, True) if world == "selb" else (False,):
+                place: Table = {"priority": 1} if lossy else {}
+                traffic = [
+                    *mix,
+                    *(merged(entry, place, {"name": f"own-{n}", "transport": own}) for n, entry in enumerate(mix)),
+                ]
+                change: Table = {"switch": {"priorities": 2, "lossy_priorities": [1]}} if lossy else {}
+                name = f"beside/{world}/{other}/{scheme}" + ("/lossy" if lossy else "")
+                yield name, _spec(world, FABRICS["uneven"], _in_world(scheme, world), traffic, change)
 
 
 def _options(mix: list[Table]) -> Iterator[tuple[str, Table]]:

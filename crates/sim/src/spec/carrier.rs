@@ -74,18 +74,17 @@ impl<'a> Carriers<'a> {
 /// Refuses a transport that cannot be beside another.
 fn check(transport: &TransportSpec, path: &str) -> Result<(), SpecError> {
     let sheet = transport.sheet();
-    let why = if matches!(transport, TransportSpec::Uet(_)) {
-        (
-            "kind",
-            "TCP or RDMA where traffic entries have transports of their own: Ultra Ethernet has NICs of its own kind",
-        )
-    } else if sheet.paths.1 > 0 {
-        (sheet.paths.0, "1 path for each flow where traffic entries have transports of their own")
-    } else if sheet.connections.is_some() {
-        ("queue_pairs", "a queue pair for each flow where traffic entries have transports of their own")
+    let (key, value, allowed) = if matches!(transport, TransportSpec::Uet(_)) {
+        let allowed =
+            "TCP or RDMA where traffic entries have transports of their own: Ultra Ethernet has NICs of its own kind";
+        ("kind", format!("{:?}", sheet.kind), allowed)
+    } else if let (key, paths @ 1..) = sheet.paths {
+        (key, paths.to_string(), "1 path for each flow where traffic entries have transports of their own")
+    } else if let Some(pairs) = sheet.connections {
+        let allowed = "a queue pair for each flow where traffic entries have transports of their own";
+        ("queue_pairs", pairs.to_string(), allowed)
     } else {
         return Ok(());
     };
-    let (key, allowed) = why;
-    Err(SpecError::said(format!("{path}.{key}"), sheet.kind, allowed))
+    Err(SpecError::said(format!("{path}.{key}"), value, allowed))
 }
