@@ -344,7 +344,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         [a, b, "--from", "0"],
         [a, b, "--flow", "0", "--slowdown"],
         [a, "--percentile", "90"],
-        [a, "--class", "all"],
+        [a, "--class", "none"],
         [a, b, "--percentile", "100"],
         [a, str(tmp_path / "none")],
     ):

@@ -38,6 +38,30 @@ def test_without_a_flow_the_slowest_are_listed(tmp_path: Path, capsys: pytest.Ca
     assert told["slowest"][0]["flow"] == worst["flow"]
 
 
+def test_the_slowest_of_an_entry_and_of_a_size_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = {"small": 10_000, "large": 400_000}
+    traffic = [{"kind": "permutation", "name": name, "size_bytes": size} for name, size in sizes.items()]
+    result = spinewise.run({"topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4}, "traffic": traffic})
+    folder = result.write(tmp_path / "run")
+
+    def listed(*options: str) -> set[str]:
+        code, out, _ = run(capsys, "explain", folder, "--json", *options)
+        assert code == 0
+        return {one["traffic"] for one in json.loads(out)["slowest"]}
+
+    assert listed() == {"small", "large"}
+    assert (listed("--entry", "large"), listed("--class", "short")) == ({"large"}, {"small"})
+    _, out, _ = run(capsys, "explain", folder, "--entry", "large", "--class", "short")
+    assert (
+        out
+        == "No flow of size class short of large between two racks has sent anything: there are no paths to explain.\n"
+    )
+    code, _, err = run(capsys, "explain", folder, "--entry", "lrage")
+    assert (code, "allowed  small, large" in err) == (2, True)
+    code, _, err = run(capsys, "explain", folder, "--flow", "0", "--entry", "large")
+    assert (code, "a list of slow flows" in err) == (2, True)
+
+
 ONE_SPINE = {
     "topology": {"leaves": 2, "spines": 1, "hosts_per_leaf": 1},
     "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 30_000, "start_ns": 0}]}],

@@ -11,6 +11,7 @@ from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.explanation import explain, story, worst
 from spinewise.explanation.breaks import breaks, listed
+from spinewise.measures.classes import ALL
 from spinewise.own.load import load_schemes
 from spinewise.runs import api
 from spinewise.runs.result import Result, refuse_linux
@@ -28,6 +29,8 @@ def command(args: argparse.Namespace) -> int:
     if args.other is not None:
         return explain_two.command(args)
     explain_two.refuse(args, explain_two.OF_TWO, "two runs: `spinewise explain RUN OTHER`")
+    if args.hurt or args.flow is not None:
+        explain_two.refuse(args, explain_two.OF_LISTS, "a list of slow flows, or two runs")
     result = Result.read(args.run)
     if args.hurt:
         return hurt(args, result)
@@ -51,14 +54,20 @@ def asked(args: argparse.Namespace) -> str:
     return shlex.join([args.run, *(word for text in args.scheme_file for word in ("--scheme-file", text))])
 
 
+def whose(args: argparse.Namespace) -> str:
+    """Whose flows were asked for, in words that follow "flows"."""
+    size = "" if args.size_class in (None, ALL) else f" of size class {args.size_class}"
+    return size + ("" if args.entry is None else f" of {args.entry}")
+
+
 def which(args: argparse.Namespace, result: Result) -> int:
     """The flows worth asking about."""
-    slow, waited = worst.slowest(result)
+    slow, waited = worst.slowest(result, args.entry, args.size_class)
     if args.json:
         print_json({"slowest": [asdict(one) for one in slow], "timed_out": [asdict(one) for one in waited]})
     else:
         faulty = bool(result.spec.get("fault")) and "linux" not in result.report
-        print(worst.told(slow, waited, asked(args), faulty=faulty))
+        print(worst.told(slow, waited, asked(args), faulty=faulty, of=whose(args)))
         if deadlock := result.report.get("deadlock"):
             print(f"\n{deadlock_line(deadlock)}.")
     return 0

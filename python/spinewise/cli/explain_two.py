@@ -14,8 +14,10 @@ from spinewise.show.progress import RunProgress, bars
 
 OF_ONE = {"hurt": "--hurt", "all": "--all", "begin_us": "--from", "end_us": "--to"}
 """Options that are about one run, by attribute."""
-OF_TWO = {"percentile": "--percentile", "entry": "--entry", "size_class": "--class", "slowdown": "--slowdown"}
+OF_TWO = {"percentile": "--percentile", "slowdown": "--slowdown"}
 """Options that are about two runs, by attribute."""
+OF_LISTS = {"entry": "--entry", "size_class": "--class"}
+"""Options that choose among the flows of one run or of two, by attribute."""
 
 
 def refuse(args: argparse.Namespace, options: dict[str, str], allowed: str) -> None:
@@ -34,7 +36,7 @@ def command(args: argparse.Namespace) -> int:
     """Explain why a percentile differs between two runs of the same traffic."""
     refuse(args, OF_ONE, "one run: `spinewise explain RUN`")
     if args.flow is not None:
-        refuse(args, OF_TWO, "one flow, or a percentile")
+        refuse(args, OF_TWO | OF_LISTS, "one flow, or a percentile")
     asked = Asked(
         percentile=99.0 if args.percentile is None else args.percentile,
         entry=args.entry,

@@ -194,10 +194,8 @@ def add_explain(commands: Commands) -> None:
     parser.add_argument(
         "--percentile", type=percentile, metavar="P", help="with two runs: the percentile, above 0 and below 100 [99]"
     )
-    parser.add_argument("--entry", metavar="NAME", help="with two runs: flows of this traffic entry [all]")
-    parser.add_argument(
-        "--class", dest="size_class", metavar="NAME", help="with two runs: flows of this size class [all]"
-    )
+    parser.add_argument("--entry", metavar="NAME", help="flows of this traffic entry [all]")
+    parser.add_argument("--class", dest="size_class", metavar="NAME", help="flows of this size class [all]")
     parser.add_argument(
         "--slowdown", action="store_true", help="with two runs: the percentile of slowdowns, not of completion times"
     )

@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from spinewise.comparison.side_by_side import SideBySide
 from spinewise.errors import SpecError
+from spinewise.explanation.wanted import wanted
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import stats
-from spinewise.measures.classes import ALL
-from spinewise.measures.entries import entries_of
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
@@ -76,33 +75,16 @@ class Pairs:
             SpecError: none is.
         """
         flows, asked = self.runs[0].flows, self.asked
-        wanted: npt.NDArray[np.bool_] = numbers(flows, "tcp").astype(bool)
+        chosen: npt.NDArray[np.bool_] = numbers(flows, "tcp").astype(bool)
         if asked.flow is not None:
-            if asked.flow >= len(wanted):
-                raise SpecError("--flow", asked.flow, f"a flow of these runs, 0 to {len(wanted) - 1}")
-            wanted[np.arange(len(wanted)) != asked.flow] = False
-            return wanted
-        entries = entries_of(self.runs[0].spec)
-        names = [entry.name for entry in entries]
-        if asked.entry is not None and asked.entry not in names:
-            raise SpecError("--entry", asked.entry, ", ".join(names))
-        place, size = numbers(flows, "entry"), numbers(flows, "size_bytes")
-        if asked.entry is not None:
-            wanted = wanted & (place == names.index(asked.entry))
-        if asked.size_class is not None and asked.size_class != ALL:
-            inside, known = np.zeros(len(wanted), dtype=bool), dict.fromkeys([ALL])
-            for number, entry in enumerate(entries):
-                for one in entry.size_classes:
-                    known[one["name"]] = None
-                    if one["name"] == asked.size_class:
-                        below = one.get("below_bytes") or np.inf
-                        inside |= (place == number) & (size >= one.get("from_bytes", 0)) & (size < below)
-            if asked.size_class not in known:
-                raise SpecError("--class", asked.size_class, ", ".join(known))
-            wanted = wanted & inside
-        if not wanted.any():
+            if asked.flow >= len(chosen):
+                raise SpecError("--flow", asked.flow, f"a flow of these runs, 0 to {len(chosen) - 1}")
+            chosen[np.arange(len(chosen)) != asked.flow] = False
+            return chosen
+        chosen = chosen & wanted(self.runs[0], asked.entry, asked.size_class)
+        if not chosen.any():
             raise SpecError("RUN", "a run without such flows", "runs with flows that are not UDP")
-        return wanted
+        return chosen
 
     @cached_property
     def at(self) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from spinewise.explanation.facts import leaves_of
 from spinewise.explanation.losses import Losses, Lost
 from spinewise.explanation.resent import NEARLY
 from spinewise.explanation.story import us
+from spinewise.explanation.wanted import wanted
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
 from spinewise.measures.afterwards import timeouts_of
@@ -145,9 +146,16 @@ class Table:
         )
 
 
-def slowest(result: Result) -> tuple[list[Asked], list[Asked]]:
-    """The slowest flows against their ideals, and others that waited for retransmission timeouts most often."""
+def slowest(result: Result, entry: str | None = None, size_class: str | None = None) -> tuple[list[Asked], list[Asked]]:
+    """The slowest flows against their ideals, and others that waited for retransmission timeouts most often.
+
+    Those of a traffic entry and of a size class, where one is given.
+
+    Raises:
+        SpecError: there is no such entry or class, or no table of flows.
+    """
     table = Table(result)
+    table.can &= wanted(result, entry, size_class)
     slow = table.worst(table.slowdown, 0.0)
     # A flow that took less than a timeout had arrived before its sender's timer expired.
     every = (seconds for one in transports(result.spec) for _, seconds, _ in timeouts_of(one))
@@ -210,13 +218,16 @@ def line(one: Asked) -> str:
     )
 
 
-def told(slow: list[Asked], waited: list[Asked], asked: str, *, faulty: bool) -> str:
-    """The flows worth explaining, and the next command: `asked` is the folder, with other arguments it needs."""
-    parts = ["\n".join(["The slowest flows between racks, against their ideals:", *map(line, slow)])]
+def told(slow: list[Asked], waited: list[Asked], asked: str, *, faulty: bool, of: str = "") -> str:
+    """The flows worth explaining, and the next command: `asked` is the folder, with other arguments it needs.
+
+    `of` says whose flows were asked for.
+    """
+    parts = ["\n".join([f"The slowest flows{of} between racks, against their ideals:", *map(line, slow)])]
     if waited:
         parts.append("\n".join(["Others that waited for retransmission timeouts:", *map(line, waited)]))
     if not slow:
-        return "No flow between two racks has sent anything: there are no paths to explain."
+        return f"No flow{of} between two racks has sent anything: there are no paths to explain."
     on = [f"Why: spinewise explain {asked} --flow {slow[0].flow}"]
     if faulty:
         on.append(f"Which flows the faults hurt, against the same run without them: spinewise explain {asked} --hurt")
