@@ -102,7 +102,7 @@ def flows(summary: Summary, entry: str | None) -> Answer:
 def lost(summary: Summary) -> Answer:
     """Drops and timeouts."""
     facts, packets = summary.facts, summary.packets
-    more = [f"{packets.timeouts:,} timeouts, {packets.retransmits:,} packets sent again"]
+    more = [f"{units.counted(packets.timeouts, 'timeout')}, {units.counted(packets.retransmits, 'packet')} sent again"]
     if facts.dropped_at:
         more.append(f"most drops at {facts.dropped_at}: {units.count(facts.dropped_there)}")
     if summary.faults:
