@@ -183,6 +183,15 @@ class Topology(TypedDict, total=False):
     format: str
 
 
+class Ecn(TypedDict, total=False):
+    """How a data priority is marked."""
+
+    priority: int
+    min_bytes: int
+    max_bytes: int
+    max_probability: float
+
+
 class Switch(TypedDict, total=False):
     """What a switch does with packets that must wait."""
 
@@ -216,6 +225,7 @@ class Switch(TypedDict, total=False):
     ecn_min_bytes: int | str
     ecn_max_bytes: int | str
     ecn_max_probability: float
+    ecn: list[Ecn]
     control_bytes: int
     trim: bool
     trimmed_bytes: int

@@ -170,6 +170,7 @@ def switch() -> Schema:
     kinds = [Kind((model,), keys(f'[switch] model = "{model}"')) for model in models]
     shared = next(kind for kind in kinds if "shared_buffer" in kind.words).keys
     shared["lossy_priorities"] = filled(shared["lossy_priorities"], {"type": "integer", "minimum": 0})
+    shared["ecn"] = filled(shared["ecn"], plain("entries of switch.ecn"))
     return by_kind("model", kinds, "What a switch does with packets that must wait.", undecided=kinds)
 
 

@@ -14,7 +14,7 @@ use super::presets::{DEFAULT, PRESETS, Preset};
 use super::run::RunKeys;
 use super::schema;
 use super::scheme::{self, SchemeKeys};
-use super::switch::{self, SharedKeys, SwitchKeys, TrimmingKeys};
+use super::switch::{self, EcnKeys, SharedKeys, SwitchKeys, TrimmingKeys};
 use super::traffic::{self, CarriedKeys, EntryKeys, FlowKeys, StepKeys};
 use crate::bank::{Entry, REGISTRY};
 use crate::keys::{AUTO, Default, Key, one_of, unit_of};
@@ -156,6 +156,7 @@ fn traffic_tables() -> Vec<Table> {
     });
     let parts = [
         table("entries of list, [[traffic]] kind = \"flows\"", "One flow.", FlowKeys::KEYS),
+        table("entries of switch.ecn", "How a data priority is marked.", EcnKeys::KEYS),
         table("entries of schedule, [[traffic]] kind = \"udp\"", "A rate and when it takes effect.", StepKeys::KEYS),
     ];
     every.into_iter().chain(of_kinds).chain(parts).collect()

@@ -13,7 +13,7 @@ use crate::topology::Fabric;
 use crate::topology::TopologySpec;
 use crate::transport::{Frame, TransportSpec};
 use crate::trimming::Cut;
-pub(crate) use shared::SharedKeys;
+pub(crate) use shared::{EcnKeys, SharedKeys};
 pub use shared::{EgressThreshold, HeadroomUse, PauseRenewal, SharedBufferSpec};
 pub(crate) use trimming::TrimmingKeys;
 pub use trimming::TrimmingSpec;
@@ -252,7 +252,7 @@ impl SwitchSpec {
     /// The graph cannot be built.
     pub(crate) fn marked_from(&self, topology: &TopologySpec, frame: Frame) -> Result<u64, SpecError> {
         Ok(match self {
-            SwitchSpec::SharedBuffer(shared) => shared.ramp.min,
+            SwitchSpec::SharedBuffer(shared) => shared.marked_from(),
             SwitchSpec::Trimming(trimming) => trimming.ramp.min,
             SwitchSpec::OutputQueued(queues) => match queues.ecn_threshold {
                 None => 0,

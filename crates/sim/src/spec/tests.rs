@@ -271,6 +271,7 @@ fn given(spec: &Value, table: &str, found: &mut BTreeSet<(String, String)>) {
             ("top level", "transport") => tcp_table(),
             ("top level", "fault") => "[[fault]]".into(),
             (_, "list") => "entries of list, [[traffic]] kind = \"flows\"".into(),
+            (_, "ecn") => "entries of switch.ecn".into(),
             (_, "schedule") => "entries of schedule, [[traffic]] kind = \"udp\"".into(),
             (_, "size_classes") => "entries of metrics.size_classes".into(),
             (_, "capture") => "[metrics.capture]".into(),
@@ -312,6 +313,7 @@ fn every_declared_key_is_accepted_and_documented() {
         "headroom_use": "pool_full", "guaranteed_bytes": 1500, "reserved_packets": 1, "egress_alpha": 2,
         "ingress_alpha": 0.125, "egress_threshold": "always", "pause_renewal": "packets", "pause_offset_bytes": 3000, "resume_offset_bytes": 100, "pause_us": 5,
         "pause_frame_bytes": 64, "ecn_min_bytes": 1000, "ecn_max_bytes": 2000, "ecn_max_probability": 0.1,
+        "ecn": [{"priority": 2, "min_bytes": 500, "max_bytes": 500, "max_probability": 0.5}],
     });
     for (_, keys, mut transport) in controls() {
         for key in keys {

@@ -102,10 +102,10 @@ impl SharedBuffer {
         queue.saturating_sub(self.spec.guaranteed)
     }
 
-    /// Whether a queue that a packet has just left, and that still holds `queue` bytes, calls for a mark.
+    /// Whether the queue of a priority that a packet has just left, and that still holds `queue` bytes, calls for a mark.
     #[inline]
-    pub fn marks(&self, queue: u64, roll: impl FnOnce() -> f64) -> bool {
-        self.spec.ramp.marks(self.beyond(queue), roll)
+    pub fn marks(&self, priority: u8, queue: u64, roll: impl FnOnce() -> f64) -> bool {
+        self.spec.ramps[usize::from(priority).min(self.priorities - 1)].marks(self.beyond(queue), roll)
     }
 
     /// Returns how much of the shared part an ingress may use before it asks for a pause.

@@ -262,9 +262,9 @@ impl Switch {
         let Next { lane, in_port, wire, left } = next;
         let came = came(in_port, lane);
         let (mut mark, mut resumes) = (Mark::AsRulesSay, false);
-        if let (Some(buffer), Lane::Data(_)) = (self.buffer.as_deref_mut(), lane) {
+        if let (Some(buffer), Lane::Data(priority)) = (self.buffer.as_deref_mut(), lane) {
             resumes = buffer.leave(came, left, u64::from(wire), w.now);
-            if buffer.marks(left, || self.dice.roll(out)) {
+            if buffer.marks(priority, left, || self.dice.roll(out)) {
                 mark = Mark::CalledFor;
             }
         }

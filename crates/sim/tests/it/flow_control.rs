@@ -215,6 +215,22 @@ fn no_mark_at_the_least_queue_and_always_above_the_greatest() {
 }
 
 #[test]
+fn a_priority_has_a_ramp_of_its_own() {
+    let above = |bytes: u64| left_behind().filter(|&left| left > bytes).count() as u64;
+    let step = json!([{"priority": 1, "min_bytes": 15_000, "max_bytes": 15_000}]);
+    let of = |priority: u8, ecn: &Value| {
+        let list = json!([flow(0, 2, 120 * 1460, 0)]);
+        let traffic = json!([{"kind": "flows", "priority": priority, "list": list}]);
+        let change = json!({"switch": {"priorities": 2, "ecn": ecn}, "traffic": traffic});
+        marks(&marking((60_000, 60_000, 1.0), &change))
+    };
+    assert_eq!(of(0, &step), [above(60_000)]);
+    assert_eq!(of(1, &step), [above(15_000)]);
+    assert_eq!(of(1, &json!(null)), [above(60_000)]);
+    assert!(above(15_000) > above(60_000));
+}
+
+#[test]
 fn between_them_the_share_is_that_of_the_ramp() {
     for ramp in [(15_000, 150_000, 0.2), (0, 100_000, 1.0), (30_000, 200_000, 0.05)] {
         let share = |left: u64| match left {

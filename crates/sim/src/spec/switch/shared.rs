@@ -68,6 +68,23 @@ keys! {
         ecn_max_bytes: u64, Kind::Auto(&Kind::Integer { min: 0, max: LARGEST_EXACT }), Default::Preset;
         /// Probability of a mark at ecn_max_bytes; between the two thresholds it grows linearly.
         ecn_max_probability: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Preset;
+        /// Priorities that are marked otherwise: by a step for DCTCP, say, beside the ramp of DCQCN.
+        ecn: Option<Vec<Value>>, Kind::List("a list of tables with priority, min_bytes, max_bytes and max_probability"),
+            Default::Nothing("all priorities alike");
+    }
+}
+
+keys! {
+    /// An entry of `switch.ecn`.
+    EcnKeys {
+        /// The data priority, below switch.priorities.
+        priority: u32, Kind::Integer { min: 0, max: MOST_PRIORITIES - 1 }, Default::Required;
+        /// As switch.ecn_min_bytes.
+        min_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Required;
+        /// As switch.ecn_max_bytes; as min_bytes, it makes a step.
+        max_bytes: u64, Kind::Integer { min: 0, max: LARGEST_EXACT }, Default::Required;
+        /// As switch.ecn_max_probability.
+        max_probability: f64, Kind::Number { min: 0.0, max: 1.0 }, Default::Number(1.0);
     }
 }
 
@@ -136,8 +153,8 @@ pub struct SharedBufferSpec {
     pub pause_renewal: PauseRenewal,
     /// Bytes of a pause frame.
     pub pause_bytes: u32,
-    /// ECN.
-    pub ramp: Ramp,
+    /// ECN of each data priority.
+    pub ramps: Vec<Ramp>,
     /// Pause frames queue with other control, each for itself; otherwise the newest replaces one that waits.
     pub pauses_queue: bool,
     /// An arrival may let the sender continue, not only a departure.
@@ -258,7 +275,45 @@ fn lossy(reader: &Reader<'_>, keys: &SharedKeys) -> Result<u8, SpecError> {
     Ok(bits)
 }
 
+/// The marking of each data priority.
+fn ramps(reader: &mut Reader<'_>, keys: &SharedKeys) -> Result<Vec<Ramp>, SpecError> {
+    let all = Ramp { min: keys.ecn_min_bytes, max: keys.ecn_max_bytes, probability: keys.ecn_max_probability };
+    let mut ramps = vec![all; keys.priorities as usize];
+    let Some(list) = &keys.ecn else { return Ok(ramps) };
+    let (mut known, mut resolved) = (0_u8, Vec::with_capacity(list.len()));
+    for (place, value) in list.iter().enumerate() {
+        let path = format!("{}[{place}]", reader.path_of("ecn"));
+        let table = value
+            .as_object()
+            .ok_or_else(|| SpecError::new(&path, value, "a table with priority, min_bytes and max_bytes"))?;
+        let mut entry = Reader::new(&path, EcnKeys::KEYS, table)?;
+        let own = EcnKeys::read(&mut entry)?;
+        if own.priority >= keys.priorities || known >> own.priority & 1 == 1 {
+            let allowed = format!("a data priority from 0 to {} (switch.priorities), each once", keys.priorities - 1);
+            return Err(entry.refuse("priority", allowed));
+        }
+        if own.max_bytes < own.min_bytes {
+            return Err(entry.refuse("max_bytes", format!("min_bytes = {} or more", own.min_bytes)));
+        }
+        if own.max_bytes >= keys.buffer_bytes {
+            let allowed = format!("less than the buffer of the switch, buffer_bytes = {}", keys.buffer_bytes);
+            return Err(entry.refuse("max_bytes", allowed));
+        }
+        known |= 1 << own.priority;
+        ramps[own.priority as usize] =
+            Ramp { min: own.min_bytes, max: own.max_bytes, probability: own.max_probability };
+        resolved.push(entry.finish());
+    }
+    reader.set_resolved("ecn", Value::Array(resolved));
+    Ok(ramps)
+}
+
 impl SharedBufferSpec {
+    /// The least queue that is marked, bytes.
+    pub fn marked_from(&self) -> u64 {
+        self.ramps.iter().map(|ramp| ramp.min).min().unwrap_or(0)
+    }
+
     /// Whether data of this priority is never to be dropped for want of room.
     #[inline]
     pub fn protects(&self, priority: u8) -> bool {
@@ -290,6 +345,7 @@ pub(super) fn read(
     debug_assert_eq!(keys.model, super::Model::WORDS[1]);
     check(&reader, &keys)?;
     let lossy = lossy(&reader, &keys)?;
+    let ramps = ramps(&mut reader, &keys)?;
     let spec = SharedBufferSpec {
         buffer: keys.buffer_bytes,
         pfc: keys.pfc,
@@ -307,7 +363,7 @@ pub(super) fn read(
         pause: keys.pause_us,
         pause_renewal: keys.pause_renewal,
         pause_bytes: keys.pause_frame_bytes,
-        ramp: Ramp { min: keys.ecn_min_bytes, max: keys.ecn_max_bytes, probability: keys.ecn_max_probability },
+        ramps,
         pauses_queue: false,
         resume_on_arrival: false,
         resume_below_fraction: false,

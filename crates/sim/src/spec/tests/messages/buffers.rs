@@ -115,6 +115,54 @@ fn flow_control_and_its_headroom() {
 }
 
 #[test]
+fn what_is_said_of_single_priorities() {
+    let two = |key: &str, value: Value| {
+        let mut keys = json!({"priorities": 2});
+        keys[key] = value;
+        switch(keys)
+    };
+    let own =
+        |priority: u64, bytes: [u64; 2]| json!({"priority": priority, "min_bytes": bytes[0], "max_bytes": bytes[1]});
+    check(vec![
+        (
+            two("lossy_priorities", json!([1, 2])),
+            "switch.lossy_priorities[1] = 2: expected a data priority from 0 to 1 (switch.priorities), each once",
+        ),
+        (
+            two("lossy_priorities", json!([1, 1])),
+            "switch.lossy_priorities[1] = 1: expected a data priority from 0 to 1 (switch.priorities), each once",
+        ),
+        (
+            two("lossy_priorities", json!([0, 1])),
+            "switch.lossy_priorities = [0,1]: expected at least one priority less than there are; switch.pfc = false \
+             makes all of them lossy",
+        ),
+        (
+            switch(json!({"pfc": false, "lossy_priorities": [0]})),
+            "switch.lossy_priorities = [0]: expected no such list without pfc: no priority is lossless",
+        ),
+        (two("ecn", json!([7])), "switch.ecn[0] = 7: expected a table with priority, min_bytes and max_bytes"),
+        (
+            two("ecn", json!([{"priority": 1, "min_bytes": 5}])),
+            "switch.ecn[0].max_bytes is missing: expected a whole number from 0 to 9007199254740991",
+        ),
+        (
+            two("ecn", json!([own(2, [5, 5])])),
+            "switch.ecn[0].priority = 2: expected a data priority from 0 to 1 (switch.priorities), each once",
+        ),
+        (
+            two("ecn", json!([own(1, [5, 5]), own(1, [6, 6])])),
+            "switch.ecn[1].priority = 1: expected a data priority from 0 to 1 (switch.priorities), each once",
+        ),
+        (two("ecn", json!([own(1, [5, 4])])), "switch.ecn[0].max_bytes = 4: expected min_bytes = 5 or more"),
+        (
+            two("ecn", json!([own(0, [5, 9_437_184])])),
+            "switch.ecn[0].max_bytes = 9437184: expected less than the buffer of the switch, buffer_bytes = 9437184",
+        ),
+    ]);
+}
+
+#[test]
 fn thresholds_above_the_buffer() {
     check(vec![
         (
