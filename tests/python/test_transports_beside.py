@@ -15,9 +15,9 @@ from spinewise.exports.capture import packets, told_of
 from spinewise.interop.fct import rows_of
 from spinewise.measures.least import Ways
 from spinewise.shapes import Spec
-from spinewise.show.run_tables import packet_lines, transport_of
+from spinewise.show.run_tables import packet_lines
 from spinewise.show.simulated import transport
-from spinewise.specs.carriers import transports
+from spinewise.specs.carriers import kinds, transports
 from spinewise.specs.spec import resolve
 
 FABRIC: Spec = {
@@ -47,8 +47,8 @@ def test_each_entry_has_its_transport_in_what_a_run_shows(mixed: sw.Result) -> N
     assert transport(mixed.spec) == (
         "storage: rdma, congestion control dcqcn, loss recovery go_back_n; web: cubic, loss recovery rack"
     )
-    assert transport_of(mixed) == "rdma + cubic"
-    (answers,) = (line for line in packet_lines(mixed.summary().packets, transport_of(mixed)) if "out of order" in line)
+    assert kinds(mixed.spec) == "rdma + cubic"
+    (answers,) = (line for line in packet_lines(mixed.summary().packets, kinds(mixed.spec)) if "out of order" in line)
     assert "CNPs" in answers
     assert "3-dupACK" in answers
 

@@ -30,7 +30,7 @@ class Measured:
 def measure(spec: Spec, result: Result) -> Measured:
     """Extract the values that a comparison keeps of a run."""
     ended = ended_s(spec, result.report)
-    return Measured(result.summary(), curves_of(result), jobs_of(result), min_rto_s(spec), ended, kind_of(spec))
+    return Measured(result.summary(), curves_of(result), jobs_of(result), min_rto_s(spec), ended, kinds(spec))
 
 
 MEASURE = Measure("comparison", Measured, measure)
@@ -53,8 +53,3 @@ def min_rto_s(spec: Spec) -> float | None:
     """The minimum retransmission timeout of a resolved spec; None if it has none."""
     every = (seconds for one in transports(spec) for _, seconds, _ in timeouts_of(one))
     return min((seconds for seconds in every if seconds > 0.0), default=None)
-
-
-def kind_of(spec: Spec) -> str:
-    """The kind of transport of a resolved spec; several are joined by a plus."""
-    return " + ".join(kinds(transports(spec)))

@@ -22,7 +22,7 @@ from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
-from spinewise.specs.carriers import kinds, transports
+from spinewise.specs.carriers import kinds
 
 MOST_FLOWS = 40
 """The number of flows whose packets are examined."""
@@ -214,7 +214,7 @@ def differ(
     known = [flow for flow, *both in zip(chosen, *spent, strict=False) if all(both)] if spent else []
     by_flow = [{flow: one for flow, one in zip(chosen, side, strict=True) if one and flow in known} for side in spent]
     longer = pairs.longer(flows)
-    mean_examined = float(np.mean(pairs.longer(known))) if known else float("nan")
+    mean_examined = mean(pairs.longer(known))
     return Difference(
         asked=asked,
         sides=(side_of(pairs, 0, folders[0]), side_of(pairs, 1, folders[1])),
@@ -225,7 +225,7 @@ def differ(
         flows=len(flows),
         longer=int((longer > 0).sum()),
         shorter=int((longer < 0).sum()),
-        mean=float(np.mean(longer)) if flows else float("nan"),
+        mean=mean(longer),
         counts=counts(pairs, flows),
         pairs=[pair_of(pairs, flow, by_flow) for flow in by_difference(pairs, flows)],
         examined=len(known),
@@ -277,7 +277,7 @@ def side_of(pairs: Pairs, run: int, folder: str) -> Side:
     return Side(
         label=pairs.labels[run],
         folder=folder,
-        transport=" + ".join(kinds(transports(pairs.runs[run].spec))),
+        transport=kinds(pairs.runs[run].spec),
         value=pairs.at[run],
         finished=int((pairs.counts & pairs.finished[run]).sum()),
         unfinished=pairs.unfinished(run),

@@ -19,7 +19,7 @@ from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
 from spinewise.show import offered
 from spinewise.show.terminal import Grid, new_table
-from spinewise.specs.carriers import kinds, transports
+from spinewise.specs.carriers import kinds
 
 
 def run_report(result: Result, by: By = "auto") -> RenderableType:
@@ -232,7 +232,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     report = result.report
     events, hops = int(report["events"]), int(report["packet_hops"])
     wall = float(report["wall_seconds"])
-    lines = [*thin_tails(summary), *packet_lines(summary.packets, transport_of(result)), *udp_lines(result)]
+    lines = [*thin_tails(summary), *packet_lines(summary.packets, kinds(result.spec)), *udp_lines(result)]
     lines.append("bytes that carry no data: " + overhead_line(summary))
     lines.extend(offered.lines(result.spec, report.get("loads")))
     if summary.faults:
@@ -292,11 +292,6 @@ def deadlock_line(links: list[str]) -> str:
         f"DEADLOCK: pauses wait for each other on {', '.join(links)}, and nothing passes there any more;"
         " other routes, or buffers that never pause, would prevent it"
     )
-
-
-def transport_of(result: Result) -> str:
-    """The transport of its flows; several are joined by a plus."""
-    return " + ".join(kinds(transports(result.spec)))
 
 
 def packet_lines(packets: Packets, transport: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from spinewise.shapes import Spec, Traffic, Transport
 
 
@@ -28,14 +26,10 @@ def transports(spec: Spec) -> list[Transport]:
 
 def key_of(spec: Spec, entry: int, key: str) -> str:
     """The path of a key of an entry's transport."""
-    return f"traffic[{entry}].transport.{key}" if is_own(spec, entry) else f"transport.{key}"
+    is_own = (spec.get("traffic") or [])[entry].get("transport")
+    return f"traffic[{entry}].transport.{key}" if is_own else f"transport.{key}"
 
 
-def is_own(spec: Spec, entry: int) -> bool:
-    """Whether an entry has a transport of its own."""
-    return bool((spec.get("traffic") or [])[entry].get("transport"))
-
-
-def kinds(of: Sequence[Transport]) -> list[str]:
-    """The kinds of transports, each once."""
-    return list(dict.fromkeys(str(one.get("kind", "")) for one in of))
+def kinds(spec: Spec) -> str:
+    """The kinds of its transports, each once, joined by a plus."""
+    return " + ".join(dict.fromkeys(str(one.get("kind", "")) for one in transports(spec)))
