@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from spinewise.explanation.resent import NEARLY
-from spinewise.magnitudes import PS_PER_SECOND
+from spinewise.magnitudes import BITS_PER_BYTE, PS_PER_SECOND
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BITS = 8
 Answers = Literal["never", "at once", "later too"]
 """When answers let packets go: never, if a rate alone decides; only at the instant at which they come, if a rate may
 also have held the packet back; or also later, as the port may be busy, or packets paced within a window."""
@@ -282,7 +281,7 @@ class Ports:
             here = np.flatnonzero((self.at == self.code(name)) & self.outbound)
             times = numbers(self.packets, "time_ps").astype(np.int64)[here]
             wire = numbers(self.packets, "wire_bytes").astype(np.int64)[here]
-            takes = wire * BITS * PS_PER_SECOND // self.rates[name]
+            takes = wire * BITS_PER_BYTE * PS_PER_SECOND // self.rates[name]
             # On a coarse clock a packet may take less, and the next one begins before that.
             takes[:-1] = np.minimum(takes[:-1], np.diff(times))
             self.ports[name] = Port(times, self.flows[here], takes)

@@ -15,7 +15,7 @@ import numpy as np
 from spinewise import core
 from spinewise.explanation.chain import Step
 from spinewise.explanation.choices import mine, way_name
-from spinewise.magnitudes import PS_PER_SECOND
+from spinewise.magnitudes import serialisation_ps
 from spinewise.measures.nodes import Nodes, ends
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
@@ -23,7 +23,6 @@ from spinewise.runs.result import Result
 if TYPE_CHECKING:
     import pyarrow as pa
 
-BITS = 8
 KINDS = ("data", "ack")
 
 
@@ -62,7 +61,7 @@ class Link:
 
     def takes(self, size: int) -> int:
         """How long this many bytes take to be sent, ps."""
-        return size * BITS * PS_PER_SECOND // self.rate_bps if self.rate_bps else 0
+        return serialisation_ps(size, self.rate_bps)
 
 
 def links_of(result: Result) -> dict[str, Link]:

@@ -23,15 +23,13 @@ import numpy as np
 
 from spinewise import core
 from spinewise.errors import SpecError
-from spinewise.magnitudes import PS_PER_SECOND
+from spinewise.magnitudes import PS_PER_SECOND, serialisation_ps
 from spinewise.measures.report import Report
 from spinewise.measures.stragglers import Columns, Straggler
 from spinewise.measures.tables import Values
 from spinewise.replies import Fabric, FabricLink
 from spinewise.shapes import Spec, Transport
 from spinewise.specs.carriers import of_entry
-
-BITS = 8
 
 
 @dataclass(frozen=True)
@@ -139,14 +137,9 @@ class Ways:
         return hop(self.up[src], size) + between + self.down[dst]["delay_ps"]
 
 
-def sending(size: int, rate_bps: int) -> int:
-    """Picoseconds that bytes take on links of this rate."""
-    return size * BITS * PS_PER_SECOND // rate_bps if rate_bps else 0
-
-
 def hop(link: FabricLink, size: int) -> int:
     """Picoseconds that a packet takes over a link, from the start of its sending to its arrival."""
-    return sending(size, link["rate_bps"]) + link["delay_ps"]
+    return serialisation_ps(size, link["rate_bps"]) + link["delay_ps"]
 
 
 def least_s(flows: Columns, found: Straggler, ways: Ways) -> float:
@@ -164,7 +157,7 @@ def by_hosts(flows: Columns, ways: Ways) -> Iterator[int]:
     for end, links in (("src", ways.up), ("dst", ways.down)):
         hosts, places = np.unique(flows[end], return_inverse=True)
         took = [
-            sending(round(size), links[host]["rate_bps"])
+            serialisation_ps(round(size), links[host]["rate_bps"])
             for host, size in zip(hosts.tolist(), np.bincount(places, wire), strict=True)
         ]
         place = int(np.argmax(took))
@@ -200,7 +193,7 @@ def by_leaves(flows: Columns, ways: Ways) -> Iterator[int]:
     for leaves, links in ((src, ways.out), (dst, ways.into)):
         sizes = np.bincount(leaves[crosses], wire[crosses], len(names))
         for name, size in zip(names.tolist(), sizes, strict=True):
-            yield sending(round(size), sum(one["rate_bps"] for one in links[name]))
+            yield serialisation_ps(round(size), sum(one["rate_bps"] for one in links[name]))
 
 
 def behind_each_other(found: Straggler, ways: Ways) -> int:
@@ -209,5 +202,5 @@ def behind_each_other(found: Straggler, ways: Ways) -> int:
     for one, after in zip(found.chain, found.chain[1:], strict=False):
         if one.dst != after.src:
             back = ways.way(one.dst, one.src, ways.frame.ack)
-            took += back + sending(ways.frame.ack, ways.down[one.src]["rate_bps"])
+            took += back + serialisation_ps(ways.frame.ack, ways.down[one.src]["rate_bps"])
     return took

@@ -53,7 +53,7 @@ impl<'a> Carriers<'a> {
         Ok((place as u8, told))
     }
 
-    /// The other transports, and what was worked out for them.
+    /// The transports beside the main one, and the values that the engine chose for their `auto` keys.
     ///
     /// # Errors
     /// A transport that goes with no other.

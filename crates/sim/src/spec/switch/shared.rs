@@ -245,11 +245,26 @@ fn check(reader: &Reader<'_>, keys: &SharedKeys) -> Result<(), SpecError> {
             return Err(reader.refuse("buffer_bytes", format!("more than {name} = {bytes}")));
         }
         if bytes >= keys.buffer_bytes {
-            let allowed = format!("less than the buffer of the switch, buffer_bytes = {}", keys.buffer_bytes);
-            return Err(reader.refuse(name, allowed));
+            return Err(reader.refuse(name, less_than_buffer(keys)));
         }
     }
     Ok(())
+}
+
+/// What is allowed for bytes that the buffer must exceed.
+fn less_than_buffer(keys: &SharedKeys) -> String {
+    format!("less than the buffer of the switch, buffer_bytes = {}", keys.buffer_bytes)
+}
+
+/// The same priorities, one bit each, and one more.
+///
+/// # Errors
+/// What is allowed, if it is no data priority or is among them.
+fn with_priority(bits: u8, priority: Option<u64>, priorities: u32) -> Result<u8, String> {
+    match priority.filter(|&priority| priority < priorities.into()) {
+        Some(priority) if bits >> priority & 1 == 0 => Ok(bits | 1 << priority),
+        _ => Err(format!("a data priority from 0 to {} (switch.priorities), each once", priorities - 1)),
+    }
 }
 
 /// The priorities without flow control, one bit each.
@@ -260,13 +275,9 @@ fn lossy(reader: &Reader<'_>, keys: &SharedKeys) -> Result<u8, SpecError> {
     }
     let mut bits = 0;
     for (place, value) in list.iter().enumerate() {
-        let priority = value.as_u64().filter(|&priority| priority < keys.priorities.into());
-        let priority = priority.filter(|priority| bits >> priority & 1 == 0).ok_or_else(|| {
-            let path = format!("{}[{place}]", reader.path_of("lossy_priorities"));
-            let allowed = format!("a data priority from 0 to {} (switch.priorities), each once", keys.priorities - 1);
-            SpecError::new(path, value, allowed)
+        bits = with_priority(bits, value.as_u64(), keys.priorities).map_err(|allowed| {
+            SpecError::new(format!("{}[{place}]", reader.path_of("lossy_priorities")), value, allowed)
         })?;
-        bits |= 1 << priority;
     }
     if list.len() as u64 == u64::from(keys.priorities) {
         let error = reader.refuse("lossy_priorities", "at least one priority less than there are");
@@ -288,18 +299,14 @@ fn ramps(reader: &mut Reader<'_>, keys: &SharedKeys) -> Result<Vec<Ramp>, SpecEr
             .ok_or_else(|| SpecError::new(&path, value, "a table with priority, min_bytes and max_bytes"))?;
         let mut entry = Reader::new(&path, EcnKeys::KEYS, table)?;
         let own = EcnKeys::read(&mut entry)?;
-        if own.priority >= keys.priorities || known >> own.priority & 1 == 1 {
-            let allowed = format!("a data priority from 0 to {} (switch.priorities), each once", keys.priorities - 1);
-            return Err(entry.refuse("priority", allowed));
-        }
+        known = with_priority(known, Some(own.priority.into()), keys.priorities)
+            .map_err(|allowed| entry.refuse("priority", allowed))?;
         if own.max_bytes < own.min_bytes {
             return Err(entry.refuse("max_bytes", format!("min_bytes = {} or more", own.min_bytes)));
         }
         if own.max_bytes >= keys.buffer_bytes {
-            let allowed = format!("less than the buffer of the switch, buffer_bytes = {}", keys.buffer_bytes);
-            return Err(entry.refuse("max_bytes", allowed));
+            return Err(entry.refuse("max_bytes", less_than_buffer(keys)));
         }
-        known |= 1 << own.priority;
         ramps[own.priority as usize] =
             Ramp { min: own.min_bytes, max: own.max_bytes, probability: own.max_probability };
         resolved.push(entry.finish());
