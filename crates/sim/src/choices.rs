@@ -103,6 +103,16 @@ impl Choices {
     }
 }
 
+/// A choice that is to be written down, without its ways.
+struct Made {
+    at: Time,
+    node: NodeId,
+    packet: Packet,
+    sees: &'static Sees,
+    rule: Option<u8>,
+    chosen: usize,
+}
+
 /// Writes choices down.
 #[derive(Debug, Default)]
 pub struct Recorder {
@@ -136,7 +146,7 @@ impl Recorder {
     ) -> (Way, u32) {
         let sees = &bank.sheet().sees;
         let traced = packet.of_flow() && self.traced[packet.subflow()];
-        let (now, here) = (call.now, (node, packet.key().0));
+        let now = call.now;
         let ports = if let Room::Switch(view) = &call.room { Some(view.candidates) } else { None };
         // A fault may have left a switch one port.
         let few = candidates < 2 && (ports.is_none() || rows < 2);
@@ -157,30 +167,48 @@ impl Recorder {
             // The second pass, and the packets to come, know it by its port.
             ways.iter_mut().for_each(|way| *way = Way(ports[way.index()]));
         }
-        let previous = self.last.insert(here, ways[chosen]);
+        self.write(&Made { at: now, node, packet: before, sees, rule, chosen }, ports.is_some(), ways, values);
+        (way, header)
+    }
+
+    /// A packet passes a switch by a port about which no scheme is asked, as a fault has left no other: written down if
+    /// its flow is traced.
+    #[cold]
+    pub fn pass(&mut self, sees: &'static Sees, (at, node): (Time, NodeId), packet: &Packet, port: u16) {
+        let traced = packet.of_flow() && self.traced[packet.subflow()];
+        if traced && (self.tells_hashes || sees.decides == Decides::Chooses) {
+            let made = Made { at, node, packet: *packet, sees, rule: None, chosen: 0 };
+            self.write(&made, true, vec![Way(port)], vec![f64::NAN; sees.values(1)]);
+        }
+    }
+
+    /// Writes a choice down between these ways, if there is one, or would be without a fault.
+    fn write(&mut self, made: &Made, at_switch: bool, mut ways: Vec<Way>, mut values: Vec<f64>) {
+        let &Made { at, node, packet, sees, rule, chosen } = made;
+        let offered = ways.len() as u16;
+        let previous = self.last.insert((node, packet.key().0), ways[chosen]);
         if let Some(left) = previous.filter(|left| !ways.contains(left)) {
             // It has been left for one that was offered. The scheme's quantities for it are not reported.
             ways.push(left);
             values.resize(values.len() + sees.way.len(), f64::NAN);
         }
-        if ways.len() > 1 || ports.is_some() {
+        if ways.len() > 1 || at_switch {
             let from = (self.choices.ways.len(), self.choices.values.len());
             self.choices.ways.extend(ways);
             self.choices.values.extend(values);
             self.choices.all.push(Choice {
-                at: now,
+                at,
                 node,
-                packet: before,
+                packet,
                 sees,
                 rule,
                 chosen: chosen as u16,
                 previous,
-                offered: many as u16,
+                offered,
                 ways: from.0..self.choices.ways.len(),
                 values: from.1,
             });
         }
-        (way, header)
     }
 
     /// Notes that a packet is lost, or trimmed, if its flow is traced.

@@ -243,7 +243,12 @@ impl Switch {
                 self.lose(w, in_port, &hand.packet, Fate::NoWay);
                 return;
             }
-            [_] if in_port >= self.host_ports => 0,
+            &[only] if in_port >= self.host_ports => {
+                if w.log.recorder.is_some() && !tagged {
+                    self.note_only(w, (in_port, only), leaf, &hand.packet);
+                }
+                0
+            }
             _ if tagged => self.tagged(w.net, &hand.packet, leaf, candidates),
             // Control packets are hashed, whatever the scheme does with traffic. So is everything where the scheme only
             // hashes, unless its choices are recorded.

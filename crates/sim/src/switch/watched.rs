@@ -1,8 +1,10 @@
 //! Choices outside the fast path: for traced flows, runs that follow a program, and guests.
 
-use super::{OwnPorts, Switch};
-use crate::packet::InHand;
+use super::{MADE_HERE, OwnPorts, Switch, is_unseen};
+use crate::ids::SwitchId;
+use crate::packet::{InHand, Packet};
 use crate::world::World;
+use spinewise_policy::Kind;
 
 impl Switch {
     /// Asks the scheme, which may be a guest, for the way, and records the choices of traced flows. Where a program is
@@ -39,5 +41,19 @@ impl Switch {
         }
         w.fabric.tape = tape;
         self.take(w, in_port, candidates, hand, picked);
+    }
+
+    /// Records that a packet of a traced flow passes by its only port, if faults have removed the others: no scheme is
+    /// asked about it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_only(&self, w: &mut World<'_>, (in_port, only): (u16, u16), leaf: SwitchId, packet: &Packet) {
+        let is_asked = in_port != MADE_HERE && packet.kind != Kind::Message && !is_unseen(w.net, packet);
+        if is_asked
+            && w.net.topology.uplinks(self.id, leaf).len() > 1
+            && let Some(recorder) = &mut w.log.recorder
+        {
+            recorder.pass(&w.fabric.sheet().sees, (w.now, self.node), packet, only);
+        }
     }
 }

@@ -114,6 +114,38 @@ fn the_way_of_the_packet_before_is_the_one_it_took() {
     }
 }
 
+/// A fault leaves switches within the fabric one port: what passes by it still has a row, though no scheme is asked.
+#[test]
+fn a_switch_above_the_leaves_with_one_port_left_still_has_rows() {
+    let spec = |scheme: &str| {
+        json!({
+            "topology": {"kind": "fat_tree", "k": 4},
+            "scheme": {"name": scheme},
+            "traffic": [{"kind": "permutation", "size_bytes": 400_000}],
+            "detection": {"carrier_us": 10, "control_plane_us": 20},
+            "fault": [{"kind": "down", "ends": ["aggregation0", "core0"], "at_us": 100}],
+        })
+    };
+    let flows: Vec<u32> = (0..16).collect();
+    for scheme in ["resilient", "ecmp", "rps", "letflow"] {
+        let spec = spec(scheme);
+        let (outcome, trace) = traced(&spec, &flows, Tuning::default());
+        assert_eq!(outcome.hash, run(&spec).hash, "{scheme}: the run");
+        let [time, chosen, offered, links] = ["time_ps", "chosen", "offered", "links"].map(|name| column(&trace, name));
+        let name = |row: usize| trace.words["links"][links[trace.offsets[row] as usize] as usize].as_str();
+        let taken = |link: &str| (0..time.len()).filter(|&row| chosen[row] == 1 && name(row) == Some(link)).count();
+        for link in ["aggregation0->core0", "aggregation0->core1", "aggregation1->core2"] {
+            let sent = of_link(&outcome, link, "packets") + of_link(&outcome, link, "drops");
+            assert_eq!(taken(link) as u64, sent, "{scheme}: {link}");
+        }
+        // Routes at the switch itself follow 10 us after the link goes.
+        let late = |row: &usize| time[*row] > 110_000_000 && name(*row) == Some("aggregation0->core0");
+        assert!((0..time.len()).filter(late).all(|row| offered[row] == 0 && chosen[row] == 0), "{scheme}");
+        let left = (0..time.len()).filter(late).count();
+        assert!(left > 0, "{scheme}: a flow over core 0 must leave it");
+    }
+}
+
 /// The losses of a traced flow are all losses, data and acknowledgements, if there is no other traffic.
 #[test]
 fn each_loss_has_a_row_and_its_place() {
