@@ -1,6 +1,6 @@
 //! The minimum time of one packet from a switch to a leaf, alone, by any path that packets can take.
 
-use crate::ids::SwitchId;
+use crate::ids::{SwitchId, Table};
 use crate::packet::Clock;
 use crate::topology::{LinkSpec, Topology};
 use std::collections::BTreeMap;
@@ -18,11 +18,11 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// The same path, with one more link before it.
-    fn behind(&self, link: &LinkSpec) -> Path {
+    /// The same path behind one more link, of this rate and delay.
+    fn behind(&self, rate: u64, delay: u64) -> Path {
         let mut rates = self.rates.clone();
-        rates.insert(rates.partition_point(|&rate| rate >= link.rate), link.rate);
-        Path { delay: self.delay + link.delay.0, rates }
+        rates.insert(rates.partition_point(|&other| other >= rate), rate);
+        Path { delay: self.delay + delay, rates }
     }
 
     /// Time from the first bit on its first link to the last bit at its end.
@@ -50,39 +50,63 @@ impl Path {
     }
 }
 
-/// The paths between switches and leaves that could be the fastest for a packet of some size; computed on demand.
-#[derive(Debug, Default)]
+/// The number of a set of paths.
+type SetId = u32;
+
+/// A link, as far as paths over it differ: its rate, its delay, and the set of paths behind it.
+type Onward = (u64, u64, SetId);
+
+/// The paths between switches and leaves that could be the fastest for a packet of some size; computed on demand. In a
+/// regular fabric most switches have the same as others, so each set of paths is kept once.
+#[derive(Debug)]
 pub(super) struct Crossings {
-    /// Indexed by (switch, leaf).
-    known: BTreeMap<(SwitchId, SwitchId), Vec<Path>>,
+    sets: Vec<Vec<Path>>,
+    /// The set that follows from different links of a switch.
+    over: BTreeMap<Vec<Onward>, SetId>,
+    /// By leaf: the set of each switch, if it is known.
+    known: BTreeMap<SwitchId, Table<SwitchId, Option<SetId>>>,
+}
+
+/// The set of the leaf itself: nothing is to be crossed.
+const HERE: SetId = 0;
+
+impl Default for Crossings {
+    fn default() -> Self {
+        Crossings { sets: vec![vec![Path::default()]], over: BTreeMap::new(), known: BTreeMap::new() }
+    }
 }
 
 impl Crossings {
     /// The paths from a switch to a leaf; none if no path leads there.
     pub(super) fn between(&mut self, topology: &Topology, from: SwitchId, to: SwitchId) -> &[Path] {
-        self.known.entry((to, to)).or_insert_with(|| vec![Path::default()]);
+        let Crossings { sets, over, known } = self;
+        let known = known.entry(to).or_insert_with(|| Table::filled(None, topology.switches() as usize));
+        known[to] = Some(HERE);
         let mut open = vec![from];
         while let Some(&switch) = open.last() {
-            if self.known.contains_key(&(switch, to)) {
+            if known[switch].is_some() {
                 open.pop();
                 continue;
             }
             let out = |&port: &u16| topology.out(topology.switch_node(switch), port);
-            let links: Vec<&LinkSpec> = topology.uplinks(switch, to).iter().map(out).collect();
+            let links = topology.uplinks(switch, to).iter().map(out);
             let next = |link: &LinkSpec| topology.switch_number(link.to.0);
             let waiting = open.len();
-            open.extend(links.iter().map(|link| next(link)).filter(|&next| !self.known.contains_key(&(next, to))));
+            open.extend(links.clone().map(next).filter(|&next| known[next].is_none()));
             if open.len() > waiting {
                 continue;
             }
-            let mut kept = Vec::new();
+            let mut different: Vec<Onward> = Vec::new();
             for link in links {
-                self.known[&(next(link), to)].iter().for_each(|rest| keep(&mut kept, rest.behind(link)));
+                let onward = (link.rate, link.delay.0, known[next(link)].unwrap_or(HERE));
+                if !different.contains(&onward) {
+                    different.push(onward);
+                }
             }
-            self.known.insert((switch, to), kept);
+            known[switch] = Some(set_over(sets, over, different));
             open.pop();
         }
-        &self.known[&(from, to)]
+        &sets[known[from].unwrap_or(HERE) as usize]
     }
 
     /// The least time of a packet from a switch to a leaf.
@@ -95,6 +119,21 @@ impl Crossings {
     ) -> u64 {
         self.between(topology, from, to).iter().map(|path| path.time(bytes, clock)).min().unwrap_or(0)
     }
+}
+
+/// The set of paths over these links.
+fn set_over(sets: &mut Vec<Vec<Path>>, over: &mut BTreeMap<Vec<Onward>, SetId>, links: Vec<Onward>) -> SetId {
+    if let Some(&set) = over.get(&links) {
+        return set;
+    }
+    let mut kept = Vec::new();
+    for &(rate, delay, behind) in &links {
+        sets[behind as usize].iter().for_each(|rest| keep(&mut kept, rest.behind(rate, delay)));
+    }
+    let set = sets.len() as SetId;
+    sets.push(kept);
+    over.insert(links, set);
+    set
 }
 
 /// Adds a path unless one that is kept is at least as good; drops those it outdoes.

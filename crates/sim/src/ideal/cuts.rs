@@ -124,6 +124,12 @@ impl Paths {
     fn near_side(&self, topology: &Topology) -> Vec<bool> {
         let last = self.switches.len() - 1;
         let mut room: Vec<(u64, u64)> = self.edges.iter().map(|edge| (topology.links[edge.number].rate, 0)).collect();
+        // The edges at each switch: where they lead, and whether in their direction.
+        let mut at_switch = vec![Vec::new(); self.switches.len()];
+        for (n, edge) in self.edges.iter().enumerate() {
+            at_switch[edge.from].push((n, edge.to, true));
+            at_switch[edge.to].push((n, edge.from, false));
+        }
         loop {
             // The edge by which each switch is reached, and whether in its direction.
             let mut by: Vec<Option<(usize, bool)>> = vec![None; self.switches.len()];
@@ -131,14 +137,11 @@ impl Paths {
             let mut at = 0;
             while let Some(&switch) = reached.get(at) {
                 at += 1;
-                for (n, edge) in self.edges.iter().enumerate() {
-                    for (from, to, left, along) in
-                        [(edge.from, edge.to, room[n].0, true), (edge.to, edge.from, room[n].1, false)]
-                    {
-                        if from == switch && left > 0 && to != 0 && by[to].is_none() {
-                            by[to] = Some((n, along));
-                            reached.push(to);
-                        }
+                for &(n, to, along) in &at_switch[switch] {
+                    let left = if along { room[n].0 } else { room[n].1 };
+                    if left > 0 && to != 0 && by[to].is_none() {
+                        by[to] = Some((n, along));
+                        reached.push(to);
                     }
                 }
             }
