@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from spinewise import core
 from spinewise.agreement import speed
@@ -19,7 +21,8 @@ def command(args: argparse.Namespace) -> int:
     if args.recorded is not None:
         records = [speed.measure(args.recorded, args.rounds, args.share)]
     else:
-        records = core.bench(args.only, args.rounds, args.share)
+        with signals_end_it():
+            records = core.bench(args.only, args.rounds, args.share)
         if not records:
             names = "part of the name of a case, as `spinewise bench` lists them, decisions, packet_size or reference"
             raise SpecError("--only", args.only, names)
@@ -33,6 +36,20 @@ def command(args: argparse.Namespace) -> int:
     if decisions:
         print_decisions(decisions, args.rounds)
     return 0
+
+
+@contextmanager
+def signals_end_it() -> Iterator[None]:
+    """Let SIGINT and SIGTERM end the process at once.
+
+    The engine looks for no signal while it is timed, and a bench leaves nothing behind.
+    """
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def print_cases(records: Sequence[Timed], rounds: int) -> None:

@@ -7,7 +7,6 @@ input, 130 Ctrl-C, 143 terminated.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import signal
 import sys
@@ -26,6 +25,7 @@ from spinewise.interop.text import InteropWarning
 from spinewise.reading import printable
 from spinewise.specs.lines import located
 from spinewise.specs.variants import parse_list
+from spinewise.writing import json_text
 
 # The allocators of pyarrow keep 20 MB for themselves. It reads this variable when it is imported, which is later.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -173,7 +173,7 @@ def scheme_failed(error: SchemeError, *, as_json: bool, unkept: bool) -> int:
     """
     if as_json:
         told = {"scheme": str(error), "hook": error.hook, "now_ps": error.now_ps, "flow": error.flow}
-        print(json.dumps({"error": told}, indent=2))
+        print(json_text({"error": told}))
     if error.__cause__ is not None:
         traceback.print_exception(error.__cause__)
     print(f"spinewise: {error}", file=sys.stderr)
@@ -186,7 +186,7 @@ def refuse(error: SpecError, *, as_json: bool) -> int:
     """Print bad input on one screen."""
     if as_json:
         with suppress(OSError, SpecError):
-            print(json.dumps({"error": error.as_dict()}, indent=2), flush=True)
+            print(json_text({"error": error.as_dict()}), flush=True)
     lines = [f"spinewise: bad input in {error.place}" if error.file else "spinewise: bad input"]
     lines += [f"  key      {error.key}", f"  value    {error.value}", f"  allowed  {error.allowed}"]
     if error.hint:

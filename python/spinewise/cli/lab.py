@@ -20,11 +20,12 @@ from spinewise.lab import study as studies
 from spinewise.lab.plan import Plan, Steering, checked_name, name_of, plan_of
 from spinewise.measures.plain import without_nan
 from spinewise.runs.folder import new_results
-from spinewise.runs.result import Result, write_json
+from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.show import run_tables, terminal
 from spinewise.specs.spec import load, resolve
 from spinewise.specs.variants import parse_list
+from spinewise.writing import write_json
 
 
 def planned(args: argparse.Namespace) -> tuple[Spec, Plan]:

@@ -16,9 +16,10 @@ from spinewise.figures.of_run import KINDS as RUN_KINDS
 from spinewise.reading import printable
 from spinewise.runs import formats, kept
 from spinewise.runs.folder import new_results
-from spinewise.runs.result import Result, write_json
+from spinewise.runs.result import Result
 from spinewise.show import style, terminal
 from spinewise.specs.spec import unrun
+from spinewise.writing import write_json
 
 FOLDER = "figures"
 ALLOWED = "the folder of a run or of a comparison"

@@ -20,6 +20,7 @@ from spinewise.measures.units import NOTHING
 from spinewise.runs.file import write_file
 from spinewise.show import terminal
 from spinewise.sweeps.query import ask
+from spinewise.writing import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,7 +112,7 @@ def texts(column: pa.ChunkedArray) -> pa.Array:
 def print_json(table: pa.Table) -> None:
     """Print the rows as a list of objects; a number that is not finite becomes null."""
     rows = [{name: plain(value) for name, value in row.items()} for row in table.to_pylist()]
-    print(json.dumps(rows, indent=2, allow_nan=False, default=str))
+    print(json_text(rows, default=str))
 
 
 def plain(value: object) -> object:

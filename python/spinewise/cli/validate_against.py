@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from spinewise.measures.summary import without_nan
 from spinewise.runs.file import write_file
 from spinewise.show import progress, terminal
 from spinewise.show.progress import BatchProgress, bars
+from spinewise.writing import json_text
 
 EXIT_DISAGREES = 1
 
@@ -107,7 +107,7 @@ def tell(
     else:
         terminal.console().print(table)
     if destination not in (None, "-"):
-        content = json.dumps(without_nan(records), indent=2, allow_nan=False) + "\n"
+        content = json_text(without_nan(records)) + "\n"
         write_file(destination, content.encode(), force=True, option="--json")
 
 

@@ -16,10 +16,10 @@ from spinewise.measures.summary import ALL
 from spinewise.own import copies
 from spinewise.runs import formats
 from spinewise.runs.folder import new_results
-from spinewise.runs.result import write_json
 from spinewise.show import style, terminal
 from spinewise.specs.spec import spec_hash
 from spinewise.sweeps.columns import schema
+from spinewise.writing import write_json
 
 JOB_METRICS = ("total_s", "mean_s", "p50_s", "p99_s", "max_s", "algbw_gbyte_per_s", "busbw_gbyte_per_s", "unfinished")
 

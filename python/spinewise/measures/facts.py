@@ -172,7 +172,7 @@ def between_switches(link: Link, nodes: Nodes) -> bool:
 
 def hottest(links: Iterable[Link]) -> LinkUse | None:
     """The link in use longest; None if there are none, or none was used."""
-    found = links_.hottest(list(links), 1).links
+    found = links_.busiest(links, 1)
     return link_use(found[0]) if found else None
 
 

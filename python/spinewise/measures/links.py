@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from spinewise.measures.report import Link
 
@@ -58,13 +60,21 @@ def hottest(links: Sequence[Link], most: int = FEW) -> Hottest:
 
     Links that are equal are in the order of the report.
     """
-    all_ = [hot_link(link) for link in links]
-    used = sorted((link for link in all_ if link.mean_use > 0), key=lambda link: -link.mean_use)
-    queued = sorted(
-        (link for link in all_ if link.longest_queue_bytes > 0),
-        key=lambda link: (-(link.queue_p99_bytes or 0), -link.longest_queue_bytes),
-    )
-    return Hottest(used[:most], queued[:most])
+    # A large fabric has 100,000 links, of which few are reported.
+    queued = heapq.nlargest(most, (link for link in links if longest_queue_bytes(link)), key=queue_order)
+    return Hottest(busiest(links, most), [hot_link(link) for link in queued])
+
+
+def busiest(links: Iterable[Link], most: int) -> list[HotLink]:
+    """The links with the greatest use, at most this many; only those that have sent."""
+    used = heapq.nlargest(most, (link for link in links if link["utilisation"] > 0), key=itemgetter("utilisation"))
+    return [hot_link(link) for link in used]
+
+
+def queue_order(link: Link) -> tuple[int, int]:
+    """What the longest queues are ordered by."""
+    queue = link.get("queue_bytes")
+    return int(queue["p99"]) if queue else 0, longest_queue_bytes(link)
 
 
 def hot_link(link: Link) -> HotLink:

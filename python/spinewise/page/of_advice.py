@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 
@@ -32,6 +31,7 @@ from spinewise.page.model import (
     number,
     text,
 )
+from spinewise.writing import json_text
 
 APART = ("Warning", "Run", "Why", "Wrong if", "They differ", "Turn it on", "Not tried", "Effort", "Note")
 """Parts of the screen that have a place of their own."""
@@ -77,7 +77,7 @@ def fabric(advice: Advice) -> list[Section]:
     if advice.spec is None:
         return []
     whole = Words(
-        (json.dumps(advice.spec, indent=2),), verbatim=True,
+        (json_text(advice.spec),), verbatim=True,
         summary=f"The whole spec under {advice.today}, with every default",
     )  # fmt: skip
     return [Section("What was simulated", (Words(advice.simulated, listed=True), whole))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 
@@ -19,6 +18,7 @@ from spinewise.page.grids import table
 from spinewise.page.model import Answer, Answers, Charts, Item, Part, Section, Words
 from spinewise.runs.result import Result
 from spinewise.show import run_tables
+from spinewise.writing import json_text
 
 
 def part(result: Result, name: str, extra: tuple[Section, ...] = ()) -> Part:
@@ -166,5 +166,5 @@ def beyond(result: Result) -> str:
 
 def spec(result: Result) -> Words:
     """The resolved spec, to be opened."""
-    text = json.dumps(result.spec, indent=2)
+    text = json_text(result.spec)
     return Words((text,), verbatim=True, summary="The whole spec, with every default")

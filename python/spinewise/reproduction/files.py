@@ -16,8 +16,8 @@ from spinewise.reproduction.records import MeasurementRecord, TimelineRecord
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.reproduction.verdicts import WAITING, chance, word
 from spinewise.runs import formats
-from spinewise.runs.result import write_json
 from spinewise.show import plot, style
+from spinewise.writing import write_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

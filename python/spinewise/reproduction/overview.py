@@ -15,8 +15,8 @@ from spinewise.reproduction.reproduce import Reproduction
 from spinewise.reproduction.rows import MOST_LINES, Check, Row, catalogue_of, rows
 from spinewise.reproduction.verdicts import Chance, chance
 from spinewise.runs import formats
-from spinewise.runs.result import write_json
 from spinewise.show.markdown import cell
+from spinewise.writing import write_json
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from spinewise.resilience.setting import Fabric, Fault
 from spinewise.resilience.study import Study
 from spinewise.resilience.told import Lost, Rows, Told, subtitle
 from spinewise.runs import formats
-from spinewise.runs.result import write_json
 from spinewise.show import style, terminal
+from spinewise.writing import write_json
 
 METRICS = ("goodput_lost", "recovery_ms", "after_repair_ms", "p999_ms", "p999_whole_ms", "lost", "dropped")
 

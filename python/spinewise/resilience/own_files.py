@@ -20,11 +20,11 @@ from spinewise.resilience.own_faults import Single, hurt, singles
 from spinewise.resilience.show import at_least, fixed, slower
 from spinewise.resilience.told import Bars, Lost, Rows, Told, shares, subtitle
 from spinewise.runs import formats
-from spinewise.runs.result import write_json
 from spinewise.show import terminal
 from spinewise.show.terminal import Grid, new_table
 from spinewise.specs.spec import spec_hash
 from spinewise.specs.variants import differing
+from spinewise.writing import write_json
 
 NO_TRAFFIC = "no traffic"
 UNSEEN = "not seen"

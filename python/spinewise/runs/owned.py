@@ -6,12 +6,13 @@ it. A folder is Spinewise's own when its record is of a known format and every f
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TypedDict, cast
+from typing import NotRequired, TypedDict
+
+import msgspec
 
 from spinewise.errors import SpecError
 from spinewise.reading import TABLE_BYTES, printable, read_text
@@ -27,29 +28,29 @@ class Record(TypedDict):
     """The inspected parts of the record of a folder."""
 
     format: object
-    files: object
+    files: NotRequired[object]
 
 
 def list_files(folder: Path) -> None:
     """Write the list of their files into the record of new results."""
     for kind in formats.ALL:
         path = folder / kind.record
-        record = read_record(path)
-        if record is None:
+        if read_record(path) is None:
             continue
+        # The values stay text: those of a large fabric are many.
+        record = msgspec.json.decode(path.read_bytes(), type=dict[str, msgspec.Raw])
         names = sorted(name for name, _ in entries(folder) if not name.endswith("/"))
-        listed = {"format": record["format"], FILES: names} | {k: v for k, v in record.items() if k != "format"}
-        path.write_text(json.dumps(listed, indent=2, allow_nan=False) + "\n")
+        listed = {"format": record.pop("format"), FILES: names} | record
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(listed), indent=2) + b"\n")
         return
 
 
 def read_record(path: Path) -> Record | None:
-    """The record in a file; None if there is none."""
+    """The record in a file, without what is not inspected; None if there is none."""
     try:
-        found = json.loads(read_text(path, "record", most=TABLE_BYTES))
+        return msgspec.json.decode(read_text(path, "record", most=TABLE_BYTES), type=Record)
     except (SpecError, ValueError, RecursionError):
         return None
-    return cast(Record, found) if isinstance(found, dict) and "format" in found else None
 
 
 def why_foreign(folder: Path) -> str | None:

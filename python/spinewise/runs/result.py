@@ -28,6 +28,7 @@ from spinewise.runs import formats, kept, packets, trace
 from spinewise.runs.folder import new_results
 from spinewise.shapes import Spec
 from spinewise.specs.spec import spec_hash
+from spinewise.writing import write_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -249,8 +250,3 @@ def job_record(rounds: Collectives, job: Job) -> dict[str, object]:
 def few(names: list[str], most: int = 12) -> str:
     """Some names, and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def write_json(path: Path, value: object) -> None:
-    """Write `value` for people and programs alike: indented, keys in their given order."""
-    path.write_text(json.dumps(value, indent=2, allow_nan=False) + "\n")
