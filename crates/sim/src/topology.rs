@@ -15,6 +15,7 @@
 //! | `reach.rs` | which switches reach which leaves |
 //! | `paths.rs` | whole paths: by way, all that differ, the nominal one |
 
+mod adjacency;
 mod components;
 mod fat_tree;
 mod names;

@@ -5,6 +5,7 @@
 //! hop by hop, their links have the same rate and the same label. Equivalent paths form a component (source: DRILL
 //! §3.4, from memory).
 
+use super::adjacency::Adjacency;
 use super::{Reach, Topology};
 use crate::ids::{LinkId, SwitchId, Table};
 use crate::warden::ALWAYS;
@@ -98,16 +99,16 @@ fn even_loads(topology: &Topology) -> Loads {
     let (leaves, mut loads) = (topology.leaves, Table::filled(0.0, topology.links.len()));
     let mut amounts = Table::filled(0.0, topology.switches() as usize);
     let mut ports = Vec::new();
+    let adjacency = Adjacency::new(topology, |_| true);
     for to in SwitchId::first(leaves) {
-        let distance = topology.distances(to, u32::MAX, |_| true);
+        let distance = adjacency.distances(to, u32::MAX);
         for from in SwitchId::first(leaves).filter(|&from| from != to) {
             amounts[from] = 1.0;
             let mut open = VecDeque::from([from]);
             // The order of hops ensures that all senders to a switch come before it.
             while let Some(switch) = open.pop_front() {
                 let amount = std::mem::take(&mut amounts[switch]);
-                ports.clear();
-                topology.nearer_of(switch, &distance, |_| true, &mut ports);
+                adjacency.nearer(switch, &distance, &mut ports);
                 for &port in &ports {
                     let link = topology.out_number(topology.switch_node(switch), port);
                     let next = topology.behind(switch, port);

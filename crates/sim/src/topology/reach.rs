@@ -1,6 +1,7 @@
 //! The distance from every switch to every leaf over the links that work. In a fabric of tiers paths never go up again
 //! once they have gone down; a graph has no up and down, and any path counts.
 
+use super::adjacency::Adjacency;
 use super::{LinkSpec, Topology};
 use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::warden::GoOn;
@@ -40,8 +41,9 @@ impl Reach {
         let (switches, leaves) = (topology.switches(), topology.leaves);
         let mut reach = Reach { leaves, hops: vec![UNREACHED; (switches * leaves) as usize], falls: Vec::new() };
         let works = |link: &LinkSpec| link.up && !down.contains(&topology.out_number(link.from.0, link.from.1));
+        let adjacency = Adjacency::new(topology, works);
         for leaf in topology.leaf_ids().take_while(|_| go_on()) {
-            for (switch, &hops) in topology.distances(leaf, UNREACHED, works).numbered() {
+            for (switch, &hops) in adjacency.distances(leaf, UNREACHED).numbered() {
                 let at = reach.row(switch) + leaf.index();
                 reach.hops[at] = hops;
             }

@@ -1,17 +1,12 @@
 //! The ports that lead to each leaf, and the numbering of the ways between leaves.
 
+use super::adjacency::{Adjacency, Distances};
 use super::spec::MOST_WAYS;
 use super::{LinkSpec, Topology};
 use crate::ids::{NodeId, SwitchId, Table};
 use crate::keys::SpecError;
 use crate::warden::GoOn;
 use std::collections::BTreeSet;
-
-/// Hops from each switch to a leaf.
-pub(super) type Distances = Table<SwitchId, u32>;
-
-/// Farther than any path.
-const UNREACHED: u32 = u32::MAX;
 
 impl Topology {
     /// Finds the equal-cost ports of every switch towards every leaf: all that lead one hop nearer, in the order of
@@ -21,12 +16,13 @@ impl Topology {
         self.routes = vec![(0, 0); (switches * leaves) as usize];
         let mut last = Table::filled((0u32, 0u16), switches as usize);
         let mut ports = Vec::new();
+        let adjacency = Adjacency::new(self, |link| link.up || self.as_wired);
         for leaf in SwitchId::first(leaves).take_while(|_| go_on()) {
-            let distance = self.distances(leaf, most_hops, |link| link.up || self.as_wired);
+            let distance = adjacency.distances(leaf, most_hops);
             for switch in SwitchId::first(switches) {
                 match self.fixed.get(&(switch, leaf)) {
                     Some(given) => ports.clone_from(given),
-                    None => self.nearer(switch, &distance, &mut ports),
+                    None => adjacency.nearer(switch, &distance, &mut ports),
                 }
                 if ports.is_empty() {
                     continue;
@@ -59,32 +55,6 @@ impl Topology {
         row
     }
 
-    /// Hops from every switch to a leaf over the links that `count`, up to `most`. Hosts forward nothing.
-    pub(super) fn distances(&self, leaf: SwitchId, most: u32, count: impl Fn(&LinkSpec) -> bool) -> Distances {
-        let mut distance = Table::filled(UNREACHED, self.switches() as usize);
-        distance[leaf] = 0;
-        let mut nearest = vec![leaf];
-        for hops in 1..=most {
-            let mut next = Vec::new();
-            for &switch in &nearest {
-                for link in &self.links[self.in_links(self.switch_node(switch))] {
-                    if count(link) && !self.is_host(link.from.0) {
-                        let from = self.switch_number(link.from.0);
-                        if distance[from] == UNREACHED {
-                            distance[from] = hops;
-                            next.push(from);
-                        }
-                    }
-                }
-            }
-            if next.is_empty() {
-                break;
-            }
-            nearest = next;
-        }
-        distance
-    }
-
     /// Whether a link that is down would be on a shortest path between two leaves if all links worked.
     pub fn loses_paths(&self, from: SwitchId, to: SwitchId) -> bool {
         let inner = |link: &&LinkSpec| !link.up && !self.is_host(link.from.0) && !self.is_host(link.to.0);
@@ -93,38 +63,14 @@ impl Topology {
             return false;
         }
         // The two directions of a cable exist together, so hops count the same both ways.
-        let (before, after) = (self.distances(from, u32::MAX, |_| true), self.distances(to, u32::MAX, |_| true));
+        let adjacency = Adjacency::new(self, |_| true);
+        let (before, after) = (adjacency.distances(from, u32::MAX), adjacency.distances(to, u32::MAX));
         let whole = u64::from(before[to]);
         let by = |link: &LinkSpec| {
             let hops = |distance: &Distances, node: NodeId| u64::from(distance[self.switch_number(node)]);
             hops(&before, link.from.0) + 1 + hops(&after, link.to.0)
         };
         down.any(|link| by(link) == whole)
-    }
-
-    /// The ports of a switch that lead one hop nearer.
-    fn nearer(&self, switch: SwitchId, distance: &Distances, ports: &mut Vec<u16>) {
-        ports.clear();
-        self.nearer_of(switch, distance, |link| link.up || self.as_wired, ports);
-    }
-
-    /// Adds the ports of a switch that lead one hop nearer over the links that `count`.
-    pub(super) fn nearer_of(
-        &self,
-        switch: SwitchId,
-        distance: &Distances,
-        count: impl Fn(&LinkSpec) -> bool,
-        ports: &mut Vec<u16>,
-    ) {
-        let own = distance[switch];
-        if own == 0 || own == UNREACHED {
-            return;
-        }
-        let node = self.switch_node(switch);
-        ports.extend((self.host_ports(switch)..self.ports(node)).filter(|&port| {
-            let link = self.out(node, port);
-            count(link) && distance[self.switch_number(link.to.0)] == own - 1
-        }));
     }
 
     /// Refuses routes that loop; only static ones can.
