@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spinewise.advice import aims, files
+from spinewise.advice import aims, choice, files
 from spinewise.advice.answer import Advice, Entrant
 from spinewise.advice.race import contrast
 from spinewise.advice.trials import PLAIN, Trials
@@ -25,7 +25,7 @@ from spinewise.measures import stats, units
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars
 from spinewise.specs.spec import load, parse_value, resolve
-from spinewise.specs.variants import Variant
+from spinewise.specs.variants import Variant, with_one_ideal
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 
@@ -92,7 +92,7 @@ def row(one: Entrant, advice: Advice, trials: Trials, seeds: list[int]) -> Row:
 
 def percent(log: float) -> str:
     """A log ratio as a share."""
-    return f"{100.0 * math.expm1(log):+.1f}%" if math.isfinite(log) else "?"
+    return choice.percent(math.expm1(log)) if math.isfinite(log) else "?"
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=whole(1, 1024))
     args = parser.parse_args()
     advice = files.read(args.advice)
-    given = load(args.spec)
+    given = with_one_ideal(load(args.spec), [variant(one) for one in advice.entrants])
     wanted = [aims.parse(one.text.replace("all traffic", "all"), resolve(given)) for one in advice.aims]
     some = chosen(advice, args.dropped)
     first = 1 + max(sample.seed for one in advice.entrants for sample in one.samples)

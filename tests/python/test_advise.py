@@ -358,8 +358,8 @@ def test_a_file_that_stands_for_several_entries_is_no_other_entry(tmp_path: Path
     resolved = sw.resolve(spec)
     assert len(resolved["traffic"]) == 3
     found = {case.name: case for case in stress.cases(spec, resolved)}
-    more = found["load +25%"].spec
-    assert more is not None, found["load +25%"].because
+    more = found["load +25 %"].spec
+    assert more is not None, found["load +25 %"].because
     assert more["traffic"][0] == listed
     assert more["traffic"][1]["load"] == pytest.approx(0.5)
 
@@ -456,8 +456,8 @@ def test_cases_change_what_they_say() -> None:
     resolved = sw.resolve(spec)
     found = {case.name: case for case in stress.cases(spec, resolved)}
     changed = {name: case.spec for name, case in found.items()}
-    assert_load(changed["load +25%"], 0.625)
-    assert_load(changed["load -25%"], 0.375)
+    assert_load(changed["load +25 %"], 0.625)
+    assert_load(changed["load -25 %"], 0.375)
     assert table(changed["link down"], "topology")["override"] == [{"leaf": 1, "spine": 1, "up": False}]
     assert table(changed["slow link"], "topology")["override"] == [{"leaf": 1, "spine": 1, "rate_gbps": 2.5}]
     one = find(spec, may_list(None)).candidates[0].variant
@@ -473,7 +473,7 @@ def test_cases_change_what_they_say() -> None:
         traffic=[{"kind": "permutation", "size_bytes": 1000}], topology={"leaves": 2, "spines": 1, "hosts_per_leaf": 1}
     )
     because = {case.name: case.because for case in stress.cases(none, sw.resolve(none))}
-    assert because["load +25%"] == "no traffic entry has a load"
+    assert because["load +25 %"] == "no traffic entry has a load"
     assert because["link down"] == "no leaf has two whole links up"
     assert because["incast"] == "an incast needs three hosts"
     assert found["incast"].words == "an added incast of 3 hosts"
@@ -492,7 +492,12 @@ def test_cases_change_what_they_say() -> None:
         ({"model": "output_queued"}, {}, "sleek", None),
         ({"model": "trimming"}, {"recovery": "sleek"}, "timeout", None),
         ({"model": "trimming"}, {}, None, "trimmed packets report losses; sleek is for switches that do not trim"),
-        ({"model": "output_queued"}, {"congestion_control": "none", "receiver_credit": True}, None, "transport"),
+        (
+            {"model": "output_queued"},
+            {"congestion_control": "none", "receiver_credit": True},
+            None,
+            "the engine then refuses transport.",
+        ),
     ],
     ids=["without trimming", "sleek", "trimming", "no window"],
 )

@@ -223,4 +223,5 @@ def test_flows_over_unlike_packets_have_one_ideal() -> None:
     _, unlike, same = prepared(spec, (), None, "ecmp,ecmp:transport.kind=uet@UET", None)
     assert [(aim.statistic, aim.quantity) for aim in (*aims, *same)] == [("p99", "slowdown")] * 2
     assert "ideal_frames" not in alike["metrics"]
+    assert spec["metrics"]["ideal_frames"] == [[1000, 48], [4086, 64]]
     assert unlike["metrics"]["ideal_frames"] == [[1000, 48], [4086, 64]]

@@ -13,8 +13,10 @@ import pytest
 import spinewise as sw
 from spinewise.advice import choice
 from spinewise.advice.aims import Aim
+from spinewise.advice.answer import CaseAnswer
 from spinewise.advice.candidates import find, may_list
 from spinewise.advice.choice import choose, outlier, to_test, worst_regret
+from spinewise.advice.compose import wrong_when
 from spinewise.advice.conduct import Course
 from spinewise.advice.stress import Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial, Trials
@@ -203,14 +205,23 @@ def test_an_outlying_seed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         assert outlier(made, "rps", []) is None
 
 
+def test_what_is_worse_in_a_case_is_said_of_whom() -> None:
+    """It said "12.0 % worse than drill", of nobody."""
+    best, mine = Regret("drill", 0.0, 0.0, 0.0, 4), Regret("rps", 0.12, 0.08, 0.2, 4)
+    case = CaseAnswer("load +25 %", "a quarter more load", tried=True, because=None, regrets=(best, mine))
+    with course({"ecmp": 2.0, "rps": 1.0, "drill": 1.0}) as made:
+        (told,) = wrong_when(made, "rps", [case])
+    assert told == "with a quarter more load: rps is 12.0 % worse than drill [+8.0 %, +20.0 %]"
+
+
 @pytest.mark.parametrize(
     ("low", "high", "told"),
     [
-        (-0.5, 0.3, "[-50.0%, +30.0%]"),
-        (-0.9, 10.0, "[-90.0%, +1000.0%]"),
+        (-0.5, 0.3, "[-50.0 %, +30.0 %]"),
+        (-0.9, 10.0, "[-90.0 %, +1000.0 %]"),
         (-1.0, 1393.922, "[too few seeds to bound it]"),
-        (11.0, 25.0, "[+1100.0%, +2500.0%]"),
-        (-0.2, None, f"[-20.0%, {units.NOTHING}]"),
+        (11.0, 25.0, "[+1100.0 %, +2500.0 %]"),
+        (-0.2, None, f"[-20.0 %, {units.NOTHING}]"),
         (math.nan, math.nan, "on one seed"),
     ],
 )

@@ -92,7 +92,7 @@ def test_where_time_is_short_the_first_schemes_are_compared(monkeypatch: pytest.
 
 
 def test_a_case_without_the_answer_is_told() -> None:
-    """It did not fit there, and the case was neither under "not so far" nor under "not tried"."""
+    """It did not fit there, and the case was neither under "still right" nor under "not tried"."""
     schemes = "ecmp,rps,rps:transport.kind=uet@UET RPS"
     spec = small(transport={"kind": "rdma"})
     advice = sw.advise(spec, schemes=schemes, budget_s=6.0, jobs=1, band=0.3)
@@ -104,3 +104,10 @@ def test_a_case_without_the_answer_is_told() -> None:
     line = f"UET RPS did not run there (the case leaves it as it is); of the others {best} is the best"
     assert f"unknown with other recovery: {line}" in told
     assert cases.regret_told(case, "UET RPS") == "did not run"
+
+
+def test_a_case_that_the_engine_refuses_is_told_in_a_sentence() -> None:
+    """It said "switch.lossy_priorities = [1]: allowed is no such list without pfc", which is none."""
+    spec = small(transport={"kind": "rdma"}, switch={"priorities": 2, "lossy_priorities": [1]})
+    (found,) = [one for one in stress.cases(spec, sw.resolve(spec)) if one.name == "other recovery"]
+    assert (found.because or "").startswith("the engine then refuses switch.lossy_priorities = [1] and allows no such ")

@@ -90,12 +90,15 @@ def test_a_fault_is_told_with_its_place_and_its_size(given: Any, told: str) -> N
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({}, "web (poisson at load 0.6 of uplinks)"),
+        ({}, "web (poisson at load 0.6 of uplinks, sizes of web_search, for 1.00 ms)"),
         (
             {"load_of": "host_links", "pairs": "inter_rack"},
-            "web (poisson at load 0.6 of hosts' links (0.3 of uplinks))",
+            "web (poisson at load 0.6 of hosts' links (0.3 of uplinks), sizes of web_search, for 1.00 ms)",
         ),
-        ({"load_of": "host_links", "pairs": "any"}, "web (poisson at load 0.6 of hosts' links)"),
+        (
+            {"load_of": "host_links", "pairs": "any"},
+            "web (poisson at load 0.6 of hosts' links, sizes of web_search, for 1.00 ms)",
+        ),
     ],
 )
 def test_a_load_is_told_with_its_base(more: Traffic, told: str) -> None:
@@ -103,6 +106,24 @@ def test_a_load_is_told_with_its_base(more: Traffic, told: str) -> None:
     _, _, traffic, *faults = simulated(sw.resolve(SPEC | {"traffic": [WEB | more]}))
     assert traffic == f"traffic: {told}"
     assert faults == []
+
+
+def test_runs_of_unlike_packets_have_one_ideal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spec of the answer said so, and no run had it: slowdowns were relative to different times."""
+    task = Trials.task
+    made: list[Task] = []
+
+    def seen(self: Trials, *place: Any) -> Task:
+        made.append(task(self, *place))
+        return made[-1]
+
+    monkeypatch.setattr(Trials, "task", seen)
+    found = sw.advise(SPEC, schemes="ecmp,rps,reps:transport.kind=uet@UET", budget_s=3, jobs=1, band=0.3)
+    frames = [[1460, 40], [4086, 64]]
+    assert {one.label["scheme"] for one in made} == {"ecmp", "rps", "UET"}
+    assert all(one.spec["metrics"]["ideal_frames"] == frames for one in made)
+    (note,) = [one for one in found.notes if one.startswith("Full packets carry ")]
+    assert note.endswith("relative to the same times, the least with any of these packets (metrics.ideal_frames)")
 
 
 def test_schemes_that_nobody_named_are_counted(advice: Advice) -> None:
@@ -206,8 +227,8 @@ def test_what_gets_worse_at_a_level_is_told_there(advice: Advice) -> None:
     (*_, head), (*_, told) = show.level_rows(harmed)
     assert head == "surely worse than today at"
     assert told == (
-        "mean round time of reduce +40.0% [+20.0%, +60.0%];"
-        " p99 slowdown of short flows of web +100.0% [+50.0%, +150.0%]"
+        "mean round time of reduce +40.0 % [+20.0 %, +60.0 %];"
+        " p99 slowdown of short flows of web +100.0 % [+50.0 %, +150.0 %]"
     )
     looked = replace(found, look_at="drill", look_at_than_today=(worse, better), harms=())
     assert show.level_harm(harmed, looked) == []

@@ -9,18 +9,20 @@ from typing import Any
 import pytest
 
 import spinewise as sw
-from spinewise.advice import files, show, trades
+from spinewise.advice import choice, files, show, trades, tried
 from spinewise.advice.aims import Aim
-from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer, Sample, Share, Status, Untried
+from spinewise.advice.answer import Advice, CaseAnswer, Entrant, LevelAnswer, Outlier, Sample, Share, Status, Untried
 from spinewise.advice.conduct import STRESS_SEEDS
 from spinewise.advice.effects import Effect
 from spinewise.advice.forecast import PILOT, Forecast
 from spinewise.advice.overload import overlapping
 from spinewise.advice.planned import planned
 from spinewise.advice.stress import Regret
+from spinewise.advice.told import few
 from spinewise.page import of_advice
 from spinewise.page.model import Answer, Answers, Words
 from spinewise.show.simulated import simulated
+from spinewise.show.terminal import Terminal
 
 SPEC: dict[str, Any] = {
     "name": "words",
@@ -58,10 +60,10 @@ def test_nothing_shown_to_be_better_is_the_headline(advice: Advice) -> None:
     told = dict(show.sections(found))
     assert told["Run"][0] == "keep ecmp: nothing has been shown to be better yet"
     assert told["Run"][1].startswith(
-        "the most promising is drill (every switch): mean round time of swap -9.9% [-63.6%,"
+        "the most promising is drill (every switch): mean round time of swap -9.9 % [-63.6 %,"
     )
     assert told["Run"][1].endswith("which may be chance")
-    assert show.level_row(last)[1] == "ecmp, as today; most promising: drill, -9.9% [-63.6%, +122.6%]"
+    assert show.level_row(last)[1] == "ecmp, as today; most promising: drill, -9.9 % [-63.6 %, +122.6 %]"
     first, second, *_ = cards(found).values()
     assert (first.question, first.answer, first.more[0]) == ("keep", "ecmp", "nothing has been shown to be better yet")
     assert (second.question, second.answer, second.tone) == ("most promising", "drill", "unsure")
@@ -121,7 +123,7 @@ def test_what_was_simulated_is_on_the_page(advice: Advice) -> None:
         "fabric: 4 hosts, 2 leaves, 2 spines; 4 links from host to leaf at 10.0 Gbit/s,"
         " 4 links from leaf to spine at 10.0 Gbit/s",
         "transport: dctcp, loss recovery rack",
-        "traffic: swap (permutation)",
+        "traffic: swap (permutation, 20.0 kB a flow, 1 round)",
     )
     assert isinstance(whole, Words)
     assert json.loads(whole.lines[0])["traffic"][0]["size_bytes"] == 20_000
@@ -130,15 +132,67 @@ def test_what_was_simulated_is_on_the_page(advice: Advice) -> None:
     assert "What was simulated" not in [one.title for one in of_advice.part(older, "x").sections]
 
 
-def test_slow_links_and_faults_are_counted() -> None:
-    """Half of the links of a spine slow, and one link flapping."""
+def test_slow_links_and_faults_are_named() -> None:
+    """A link slow, and another one down: it said "(1 slow)", and neither which nor how slow."""
     spec = SPEC | {
         "topology": {**SPEC["topology"], "override": [{"leaf": 0, "spine": 0, "rate_gbps": 5}]},
         "fault": [{"kind": "down", "ends": ["leaf1", "spine1"], "at_us": 10}],
     }
     fabric, *_, faults = simulated(sw.resolve(spec))
-    assert fabric.endswith("4 links from leaf to spine at 10.0 Gbit/s (1 slow)")
+    assert fabric.endswith("4 links from leaf to spine at 10.0 Gbit/s (1 slow: leaf0-spine0 at 5.00 Gbit/s)")
     assert faults == "faults: down: leaf1-spine1, from 10 µs on"
+
+
+def test_many_slow_links_are_counted() -> None:
+    """The first three by name, or four; those that are down apart."""
+    fabric = {"leaves": 3, "spines": 3, "hosts_per_leaf": 1}
+    slow = [{"leaf": leaf, "spine": spine, "rate_gbps": 2.5} for leaf in (0, 1) for spine in range(3)]
+
+    def told(*override: Any) -> str:
+        return simulated(sw.resolve(SPEC | {"topology": fabric | {"override": [*override]}}))[0].partition(" at 10.0")[
+            2
+        ]
+
+    first = "leaf0-spine0 at 2.50 Gbit/s, leaf1-spine0 at 2.50 Gbit/s, leaf0-spine1 at 2.50 Gbit/s"
+    assert told(*slow[:4]).endswith(f"(4 slow: {first}, leaf0-spine2 at 2.50 Gbit/s)")
+    down = {"leaf": 2, "spine": 1, "up": False}
+    assert told(*slow[:5], down).endswith(f"(5 slow: {first} and 2 more; 1 down: leaf2-spine1)")
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        (
+            {"kind": "all_reduce", "size_bytes": 4_000_000, "rounds": 2},
+            "all_reduce (4 hosts, 4.00 MB a host, 2 rounds)",
+        ),
+        (
+            {"name": "moe", "kind": "all_to_all", "pair_bytes": 1000, "hosts": [[0, 2], [1, 3]]},
+            "moe (all_to_all, 4 hosts in 2 groups, 1.00 kB a pair of hosts, 1 round)",
+        ),
+        (
+            {"kind": "incast", "receiver": 0, "senders": 2, "size_bytes": 1000, "repeat": 3, "period_us": 50},
+            "incast (2 hosts to host 0, 1.00 kB a flow, 3 rounds, one every 50.0 µs)",
+        ),
+        (
+            {"kind": "rpc", "fan_in": 2, "size_bytes": 1000, "requests": 5, "period_us": 20},
+            "rpc (2 hosts to another, 1.00 kB an answer, 5 requests, one every 20.0 µs)",
+        ),
+        ({"kind": "on_off", "flows": 9}, "on_off (9 flows of 50.0 kB to 200 kB)"),
+        (
+            {"kind": "udp", "src": 0, "dst": 3, "size_bytes": 3000, "schedule": [{"at_us": 0, "rate_gbps": 1}]},
+            "udp (host 0 to host 3, 3.00 kB in all)",
+        ),
+        (
+            {"kind": "flows", "list": [{"src": 0, "dst": 3, "size_bytes": 9, "start_ns": 0}], "rounds": 2},
+            "flows (1 flow, 2 rounds)",
+        ),
+    ],
+    ids=lambda one: one.get("kind") if isinstance(one, dict) else "",
+)
+def test_traffic_is_told_with_its_size(entry: Any, told: str) -> None:
+    """It said "reduce (all_reduce)": how much, how often and between how many was not told."""
+    assert simulated(sw.resolve(SPEC | {"traffic": [entry]}))[2] == f"traffic: {told}"
 
 
 def test_rounds_that_must_overlap_are_said_with_their_link() -> None:
@@ -164,16 +218,16 @@ def test_what_is_ahead_of_what_is_kept_is_told_with_the_answer(advice: Advice) -
     kept = replace(kept, levels=(level("ecmp", "rps ecmp", "rps ecmp", stands="good enough"),))
     told = dict(show.sections(kept))
     aim = advice.aims[0].text
-    line = f"not settled: rps (configuration of what is there) is ahead by its mean, {aim} -13.0% on 3 seeds"
+    line = f"not settled: rps (configuration of what is there) is ahead by its mean, {aim} -13.0 % on 3 seeds"
     assert told["Run"][1] == f"{line}, too few for an interval, which may be chance"
     assert not [one for one in told["How sure"] if "best guess" in one]
     sure = Share("ecmp", -0.2, -0.3, -0.1, -0.2, 9)
     several = replace(
         kept, aims=(advice.aims[0], replace(advice.aims[0], text="mean FCT of swap")), guess_than=(*than, sure)
     )
-    assert show.ahead(several) == [f"{told['Run'][1]}; mean FCT of swap -20.0% [-30.0%, -10.0%]"]
+    assert show.ahead(several) == [f"{told['Run'][1]}; mean FCT of swap -20.0 % [-30.0 %, -10.0 %]"]
     worse = replace(several, guess_than=(*than, Share("ecmp", 0.2, 0.1, 0.3, 0.2, 9)))
-    assert show.ahead(worse) == [f"{told['Run'][1]}; mean FCT of swap +20.0% [+10.0%, +30.0%]: worse"]
+    assert show.ahead(worse) == [f"{told['Run'][1]}; mean FCT of swap +20.0 % [+10.0 %, +30.0 %]: worse"]
     settled = dict(show.sections(replace(kept, ended="settled")))
     assert not [one for one in settled["Run"] if "not settled" in one]
 
@@ -347,16 +401,16 @@ def test_an_aim_that_gets_worse_is_marked(advice: Advice) -> None:
     found = several(advice, better, worse, Share("ecmp", 0.02, -0.01, 0.05, 0.02, 9))
     told = dict(show.sections(found))
     but = (
-        "but worse than ecmp at bus bandwidth of reduce -5.0% [-8.0%, -1.0%];"
-        " p99 FCT of moe +2.0% [-1.0%, +5.0%], which may be chance"
+        "but worse than ecmp at bus bandwidth of reduce -5.0 % [-8.0 %, -1.0 %];"
+        " p99 FCT of moe +2.0 % [-1.0 %, +5.0 %], which may be chance"
     )
     assert told["Run"][1] == but
     assert cards(found)["run"].more[0] == but
     ends = [line.partition("median ")[2] for line in told["By how much"][:3]]
-    assert ends == ["-3.0%", "-5.0%: worse", "+2.0%: worse, which may be chance"]
+    assert ends == ["-3.0 %", "-5.0 %: worse", "+2.0 %: worse, which may be chance"]
     assert trades.losses(found, (better, Share("ecmp", 0.01, 0.005, 0.02, 0.01, 9), better)) == []
     one = Effect("mean round time of reduce", "s", 3.0, 2.9, 0.03, 0.01, 0.05, 5)
-    assert show.other(one).endswith("+3.0% [+1.0%, +5.0%]: worse")
+    assert show.other(one).endswith("+3.0 % [+1.0 %, +5.0 %]: worse")
 
 
 def test_every_band_is_told_and_the_first_aim_named(advice: Advice) -> None:
@@ -369,6 +423,84 @@ def test_every_band_is_told_and_the_first_aim_named(advice: Advice) -> None:
         "by mean round time of swap, the first aim: all others are surely worse, or cost more without being better"
     )
     assert f"bands: {bands}" in show.surely(replace(found, ended="budget spent"))
+
+
+def test_what_decides_without_an_aim_is_told(advice: Advice) -> None:
+    """Of storage and web it answered by storage, and only docs/advise.md said so."""
+    assert "Judged by" not in dict(show.sections(advice))
+    second = {"name": "reduce it", "kind": "all_reduce", "size_bytes": 80_000}
+    two = SPEC | {"traffic": [*SPEC["traffic"], second]}
+    found = sw.advise(two, schemes="ecmp,rps", budget_s=2, jobs=1, band=0.3)
+    assert found.unasked == ("mean round time of reduce it",)
+    line = (
+        "swap alone (mean round time of swap), as no --aim was given;"
+        ' --aim "mean round time of reduce it" judges by reduce it'
+    )
+    assert dict(show.sections(found))["Judged by"] == [line]
+    assert f"**Judged by.** {line}" in files.markdown(found)
+    assert cards(found)["judged by"].more == (line,)
+    asked = sw.advise(two, aims=found.unasked, schemes="ecmp,rps", budget_s=2, jobs=1, band=0.3)
+    assert (asked.aims[0].entry, asked.unasked) == ("reduce it", ())
+
+
+def test_every_scheme_has_its_numbers(advice: Advice) -> None:
+    """Schemes that were named and dropped early had numbers on the page alone."""
+    (aim,) = advice.aims
+
+    def entrant(label: str, status: Status, *values: float, **more: Any) -> Entrant:
+        samples = tuple(Sample(seed, "", (one,), (0,)) for seed, one in enumerate(values))
+        return replace(advice.entrant("ecmp"), label=label, status=status, samples=samples, **more)
+
+    share = Share("rps", 4.73, 2.0, 9.0, 4.7, 2)
+    entrants = (
+        entrant("rps", "advised", 1e-3, 1e-3, 1e-3),
+        entrant("drill", "dropped", 5.73e-3, 5.73e-3, than_best=(share,), dropped_by="rps", dropped_at=2),
+        entrant("wcmp", "same", 1.0, like="ecmp"),
+        entrant("none", "behind"),
+    )
+    found = replace(advice, advised="rps", tied=("rps",), entrants=entrants)
+    rows = [
+        ("rps", "3", "the answer", "1.00 ms", "the best"),
+        ("drill", "2", "dropped for rps", "5.73 ms", "+473.0 % [+200.0 %, +900.0 %]"),
+        ("wcmp", "1", "same outcome as ecmp", "", ""),
+    ]
+    assert tried.rows(found) == rows
+    late = replace(entrants[1], label="late")
+    written = files.markdown(replace(advice, entrants=(*advice.entrants, late)))
+    assert "| late | 2 | dropped for rps | 5.73 ms | +473.0 % [+200.0 %, +900.0 %] |" in written
+    shown = Terminal(width=118)
+    with shown.capture() as screen:
+        shown.print(tried.table(found))
+    assert aim.text in screen.get()
+    assert "+473.0 % [+200.0 %, +900.0 %]" in screen.get()
+    many = tuple(entrant(f"a{number}", "behind", 1.0) for number in range(20))
+    assert len(tried.table(replace(found, entrants=many)).lines) == 20
+    unnamed = replace(found, entrants=many, named=0, today="a19")
+    table = tried.table(unnamed)
+    assert table.heading == "Schemes that were tried: 13 of 20"
+    assert [line.cells[0] for line in table.lines][-2:] == ["a11", "a19"]
+
+
+def test_numbers_and_names_are_short() -> None:
+    """It said "-0.0%" of nothing, beside "30.0 %"; and "conga, letflow and 1 more" where the one was shorter."""
+    assert [choice.percent(value) for value in (-0.148, 0.05, -0.0001, 0.0)] == ["-14.8 %", "+5.0 %", "0.0 %", "0.0 %"]
+    assert few(["conga", "letflow", "rps"], 2) == "conga, letflow, rps"
+    assert few(["conga", "letflow", "packet_scatter"], 2) == "conga, letflow and 1 more"
+
+
+def test_seeds_as_usual_are_said_of_the_answer(advice: Advice) -> None:
+    """It said "as good as usual on 8 of 9 seeds", of nobody."""
+    found = replace(advice, advised="rps", outlier=Outlier(8, 9, 5, 0.34, "timeouts: 3, usually 0"))
+    line = "rps was no worse than usual against the others on 8 of 9 seeds"
+    assert show.as_usual(found) == [f"{line}; worst seed 5: 34.0 % above usual against them (timeouts: 3, usually 0)"]
+    assert show.as_usual(replace(found, outlier=Outlier(9, 9, 5, 0.01, ""))) == [line.replace("8 of", "9 of")]
+
+
+def test_titles_say_which_way_is_better(advice: Advice) -> None:
+    """It said "less mean round time"."""
+    (aim,) = advice.aims
+    both = replace(advice, aims=(aim, replace(aim, text="bus bandwidth of reduce", more_is_better=True)))
+    assert show.title(both).endswith(": lower mean round time of swap; higher bus bandwidth of reduce")
 
 
 def test_schemes_left_out_for_one_reason_share_a_line(advice: Advice) -> None:

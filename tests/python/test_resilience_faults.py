@@ -120,6 +120,17 @@ def test_faults_that_overlap_or_share_a_link_are_marked() -> None:
     assert "gone is not told (–) where another fault hits the same link" in notes
 
 
+def test_tables_of_other_commands_are_no_faults() -> None:
+    """With [bounds] in its spec it failed after all runs."""
+    beside = {**TWO, "bounds": {"all.unfinished": [0, 0]}, "compare": {"seeds": 3}}
+    plan = own.Plan.of(beside, ["ecmp"], [1])
+    assert own_faults.singles(plan) == own_faults.singles(own.Plan.of(TWO, ["ecmp"], [1]))
+    assert len(own_faults.singles(plan)) == 2
+    for table in ("bounds", "compare"):
+        with pytest.raises(spinewise.SpecError, match=f"{table} = 3: allowed is a table"):
+            own.Plan.of({**TWO, table: 3}, None, [1])
+
+
 def test_one_fault_has_no_table_of_its_own() -> None:
     found = study({**TWO, "fault": [DOWN]})
     assert own_faults.singles(found.plan) == []

@@ -128,7 +128,7 @@ def test_unlike_payloads_of_packets_are_told() -> None:
     spec: Spec = {"transport": {"kind": "rdma"}}
     (told,) = unlike_payloads(parse_list("ecmp,letflow,reps:transport.kind=uet@UET"), spec)
     assert told.startswith("Full packets carry 1,000 bytes under ecmp, letflow, 4,086 bytes under UET: ")
-    assert told.endswith("differ, too. Completion times compare.")
+    assert told.endswith("differ, too. Completion times can be compared.")
     assert unlike_payloads(parse_list("ecmp,letflow,ecmp:transport.recovery=irn@IRN"), spec) == []
     alike: Spec = {"transport": {"kind": "rdma", "mss_bytes": 4086}}
     assert unlike_payloads(parse_list("ecmp,reps:transport.kind=uet@UET"), alike) == []

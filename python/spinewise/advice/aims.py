@@ -130,8 +130,8 @@ def rounds(observed: Observed, entry: str) -> Rounds | None:
     return next((one for one in observed.rounds if one.entry == entry), None)
 
 
-def default(spec: Spec) -> Aim:
-    """The aim of a resolved spec without one: of its first traffic entry that completes.
+def defaults(spec: Spec) -> list[Aim]:
+    """An aim for each traffic entry of a resolved spec that completes, in order.
 
     Collective operations, incasts and permutations by the mean time of a round, requests by their p99, the operations
     of a trace by the time until all have ended, other flows by their p99 slowdown.
@@ -139,17 +139,27 @@ def default(spec: Spec) -> Aim:
     Raises:
         SpecError: nothing completes.
     """
-    for entry in entries_of(spec):
-        if entry.kind in WITH_ROUNDS:
-            return Aim("p99" if entry.kind == "rpc" else "mean", "round time", entry.name)
-        if entry.kind == WITH_OPERATIONS:
-            return Aim("", "job time", entry.name)
-        if completes(entry):
-            return Aim("p99", "slowdown", entry.name)
-    kinds = "poisson, flows, all_reduce, …"
-    raise SpecError(
-        "traffic", "constant-rate UDP only", f"an entry whose flows complete ({kinds})", "no aim has a value"
-    )
+    found = [aim for entry in entries_of(spec) if (aim := of_entry(entry)) is not None]
+    if not found:
+        kinds = "poisson, flows, all_reduce, …"
+        raise SpecError(
+            "traffic", "constant-rate UDP only", f"an entry whose flows complete ({kinds})", "no aim has a value"
+        )
+    return found
+
+
+def default(spec: Spec) -> Aim:
+    """The aim of a resolved spec without one: that of its first traffic entry that completes."""
+    return defaults(spec)[0]
+
+
+def of_entry(entry: Entry) -> Aim | None:
+    """The aim of a traffic entry for which none is given; None if it does not complete."""
+    if entry.kind in WITH_ROUNDS:
+        return Aim("p99" if entry.kind == "rpc" else "mean", "round time", entry.name)
+    if entry.kind == WITH_OPERATIONS:
+        return Aim("", "job time", entry.name)
+    return Aim("p99", "slowdown", entry.name) if completes(entry) else None
 
 
 def parse(text: str, spec: Spec) -> Aim:

@@ -316,6 +316,7 @@ class Advice:
         setups: the settings that variants ran over, where they differ in more than their scheme; what runs today first.
         named: the number of schemes that were named to choose from; 0 if none were.
         unnamed: the number of Spinewise's schemes that were not named.
+        unasked: where no aim was given, those by which the other traffic entries could be judged, in plain words.
     """
 
     format: str
@@ -358,6 +359,7 @@ class Advice:
     setups: tuple[Setup, ...] = ()
     named: int = 0
     unnamed: int = 0
+    unasked: tuple[str, ...] = ()
 
     def entrant(self, label: str) -> Entrant:
         """The scheme of this label.

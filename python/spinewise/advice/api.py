@@ -90,7 +90,8 @@ def advise(
     budget_s = checked_seconds("budget_s", budget_s)
     bands = BANDS if band is None else (share("--band", band),)
     try:
-        who, resolved, wanted = prepared(given, aims, may, schemes, seed, own=listed("own", own))
+        asked = [aims] if isinstance(aims, str) else listed("aims", aims)
+        who, resolved, wanted = prepared(given, asked, may, schemes, seed, own=listed("own", own))
         first = int(resolved["seed"])
         workers = default_jobs() if jobs is None else checked_jobs(jobs)
         check_cost(resolved, who, budget_s, workers)
@@ -104,6 +105,7 @@ def advise(
         course = Course(
             spec=given, resolved=resolved, aims=wanted, who=who, trials=trials, budget_s=budget_s, first_seed=first,
             bands=bands, jobs=workers, say=say or (lambda _: None), start=start,
+            unasked=() if asked else aims_.defaults(resolved)[1:],
         )  # fmt: skip
         return conducted(course, on_interrupt)
 
@@ -143,24 +145,27 @@ def race_and_test(course: Course, tests: Sequence[Case]) -> None:
 
 def prepared(
     given: Spec,
-    aims: str | Iterable[str],
+    aims: Sequence[str],
     may: str | Iterable[str] | None,
     schemes: str | Iterable[str | OwnClass] | None,
     seed: int | None,
     *,
     own: Sequence[OwnClass] = (),
 ) -> tuple[Field, Spec, Sequence[aims_.Aim]]:
-    """Return the candidates, the spec as it runs today, and the aims."""
+    """Return the candidates, the spec as it runs today, and the aims.
+
+    `given` gets the seed, and what makes slowdowns of the candidates comparable.
+    """
     refuse_foreign(given)
     if seed is not None:
         given["seed"] = seed
     allowed = may_list(may if may is None or isinstance(may, str) else listed("may", may))
     named = schemes if schemes is None or isinstance(schemes, str) else listed("schemes", schemes)
     who = find(given, allowed, named, own)
+    given.update(with_one_ideal(given, [one.variant for one in who.candidates]))
     today = next(one.variant for one in who.candidates if one.label == who.today)
-    resolved = resolve(today.apply(with_one_ideal(given, [one.variant for one in who.candidates])))
-    texts = [aims] if isinstance(aims, str) else listed("aims", aims)
-    wanted = [aims_.parse(text, resolved) for text in texts] or [aims_.default(resolved)]
+    resolved = resolve(today.apply(given))
+    wanted = [aims_.parse(text, resolved) for text in aims] or [aims_.default(resolved)]
     for aim in wanted:
         if wanted.count(aim) > 1:
             raise SpecError("--aim", aim.text, "aims that differ")

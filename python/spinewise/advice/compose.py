@@ -102,6 +102,7 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         setups=grouped([setup(label, resolve(one.variant.apply(course.spec))) for label, one in ran(course).items()]),
         named=course.who.named,
         unnamed=course.who.unnamed,
+        unasked=tuple(aim.text for aim in course.unasked),
     )
 
 
@@ -302,12 +303,13 @@ def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> lis
     found: list[tuple[float, str]] = []
     for case in cases:
         if advised in case.deadlocks:
-            found.append((math.inf, f"with {case.words}: DEADLOCK{on_seeds(case.deadlocks[advised])}{without(case)}"))
+            locked = f"{advised} has a DEADLOCK{on_seeds(case.deadlocks[advised])}{without(case)}"
+            found.append((math.inf, f"with {case.words}: {locked}"))
             continue
         mine = next((one for one in case.regrets if one.scheme == advised), None)
         if mine is None or mine.mean <= course.race.bands[0]:
             continue
-        surely = f"{units.percent(mine.mean)} worse than {case.regrets[0].scheme}"
+        surely = f"{advised} is {units.percent(mine.mean)} worse than {case.regrets[0].scheme}"
         doubt = "" if mine.low > 0.0 else ", which may be chance"
         found.append((mine.mean, f"with {case.words}: {surely} {choosing.interval(mine.low, mine.high)}{doubt}"))
     return [text for _, text in sorted(found, reverse=True)]

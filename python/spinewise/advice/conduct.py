@@ -64,6 +64,7 @@ class Course:
         jobs: runs at once.
         say: called with the plan, in a line.
         start: when it began.
+        unasked: aims by which other traffic entries could be judged; empty where aims were given.
         candidates: all candidates by label, including those made by tuning.
         lost: schemes whose runs failed.
         locked: schemes with a run that ended in a deadlock: they cannot be deployed.
@@ -90,6 +91,7 @@ class Course:
     jobs: int = field(default_factory=default_jobs)
     say: Say = lambda _: None
     start: float = field(default_factory=time.monotonic)
+    unasked: Sequence[Aim] = ()
     candidates: dict[str, Candidate] = field(default_factory=dict)
     lost: list[NotTried] = field(default_factory=list)
     locked: set[str] = field(default_factory=set)

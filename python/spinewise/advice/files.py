@@ -9,7 +9,7 @@ from typing import get_args, get_origin, get_type_hints
 
 import msgspec
 
-from spinewise.advice import cases, show
+from spinewise.advice import cases, show, tried
 from spinewise.advice.answer import Advice
 from spinewise.errors import SpecError
 from spinewise.reading import printable
@@ -65,13 +65,22 @@ def markdown(advice: Advice) -> str:
         lines += [f"**{head}.** {found[0]}", *(f"- {one}" for one in found[1:]), ""]
     heads, *rows = (list(one) for one in show.level_rows(advice))
     lines += ["## The best at each level", "", line(heads), line(["---"] * len(heads)), *map(line, rows)]
-    tried = [case for case in advice.cases if case.tried]
-    if tried:
+    words, numbers = tried.heads(advice)
+    lines += [
+        "",
+        f"## {tried.HEADING}",
+        "",
+        line([*words, *numbers]),
+        line([*["---"] * len(words), *["--:"] * len(numbers)]),
+    ]
+    lines += map(line, tried.rows(advice))
+    compared = [case for case in advice.cases if case.tried]
+    if compared:
         names = cases.in_cases(advice)
         lines += ["", "## Regret: how much worse than the best of these", "", line(["case", *names])]
         lines += [
             line(["---"] * (len(names) + 1)),
-            *(line([case.words, *(cases.regret_told(case, name) for name in names)]) for case in tried),
+            *(line([case.words, *(cases.regret_told(case, name) for name in names)]) for case in compared),
         ]
     if advice.simulated:
         lines += ["", "## What was simulated", "", *(f"- {one}" for one in advice.simulated)]

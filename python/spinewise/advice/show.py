@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from spinewise.advice import setups
+from spinewise.advice import setups, tried
 from spinewise.advice.answer import Advice, AimAnswer, Entrant, Extreme, LevelAnswer
 from spinewise.advice.candidates import LEVELS, is_outside
 from spinewise.advice.cases import absent, is_absent, is_bounded, regret
@@ -40,7 +40,8 @@ def screen(advice: Advice) -> RenderableType:
     for head, lines in sections(advice):
         for place, line in enumerate(lines):
             table.add_row(Text(head if place == 0 else ""), Text(line))
-    return Group(Text(title(advice), style="bold"), Text(""), table, Text(""), level_table(advice))
+    parts = (table, Text(""), level_table(advice), Text(""), tried.table(advice))
+    return Group(Text(title(advice), style="bold"), Text(""), *parts)
 
 
 def level_table(advice: Advice) -> terminal.Grid:
@@ -94,7 +95,7 @@ def level_harm(advice: Advice, found: LevelAnswer) -> list[str]:
 
 def title(advice: Advice) -> str:
     """The title: the name of the spec, and the aims."""
-    aims = "; ".join(f"{'more' if one.more_is_better else 'less'} {one.text}" for one in advice.aims)
+    aims = "; ".join(f"{'higher' if one.more_is_better else 'lower'} {one.text}" for one in advice.aims)
     return f"{advice.name}: {aims}"
 
 
@@ -104,6 +105,8 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     if advice.no_choice or advice.idle:
         yield "Warning", [line.removeprefix("warning: ") for line in (*advice.no_choice, *advice.idle)]
     yield "Run", run(advice)
+    if advice.unasked:
+        yield "Judged by", judged(advice)
     yield "By how much", [*gains(advice), *bound(advice), MEANS]
     if advice.effects:
         yield "For others", [other(one) for one in advice.effects]
@@ -132,6 +135,13 @@ def run(advice: Advice) -> list[str]:
         answer = f"{keep}{found.label}: {found.about}"
         return [answer, *ahead(advice), *losses(advice, last.than_today), *guessed(advice)]
     return [f"keep {found.label}: {NOT_SHOWN}", look_at(advice), *losses(advice, last.look_at_than_today)]
+
+
+def judged(advice: Advice) -> list[str]:
+    """The traffic entry that decides where no aim was given, and what would be typed to judge by the others."""
+    aim = advice.aims[0]
+    others = [f'--aim "{text}" judges by {text.partition(" of ")[2]}' for text in advice.unasked]
+    return [f"{aim.entry} alone ({aim.text}), as no --aim was given; {few(others, MOST_REASONS)}"]
 
 
 NOT_SHOWN = "nothing has been shown to be better yet"
@@ -355,14 +365,15 @@ def far_off(advice: Advice, one: Extreme) -> str:
 
 
 def as_usual(advice: Advice) -> list[str]:
-    """The number of seeds on which the first aim was as good as usual against the others, and the worst seed."""
+    """The number of seeds on which the answer was no worse than usual against the others, and the worst seed."""
     found = advice.outlier
     if found is None:
         return []
-    side = f"{units.percent(abs(found.share))} {'above' if found.share > 0.0 else 'below'} usual against the others"
+    side = f"{units.percent(abs(found.share))} {'above' if found.share > 0.0 else 'below'} usual against them"
     bad = f"; worst seed {found.seed}: {side}" if found.good < found.seeds else ""
     cause = f" ({found.cause})" if found.cause else ""
-    return [by_first(advice, f"as good as usual on {found.good} of {found.seeds} seeds{bad}{cause}")]
+    usual = f"{advice.advised} was no worse than usual against the others on {found.good} of {found.seeds} seeds"
+    return [by_first(advice, f"{usual}{bad}{cause}")]
 
 
 def reasons(advice: Advice) -> list[str]:
@@ -379,12 +390,14 @@ def wrong(advice: Advice) -> list[str]:
     sure = [one.name for one in stands if is_bounded(one, mine, band)]
     within = f"within {units.percent(band)} of the best"
     lines = list(advice.wrong)
+    if stands and not lines:
+        lines.append("no condition that was tried has shown it to be wrong")
     if sure:
-        with_ = f"with {', '.join(sure)}"
-        lines.append(f"not {with_}: there it is {within}" if lines else f"not so far: {mine} is {within} {with_}")
+        lines.append(f"still right with {', '.join(sure)}: {mine} is {within} there")
     if unsure := [one.name for one in stands if one.name not in sure]:
         lines.append(
-            f"perhaps not with {', '.join(unsure)}: {mine} is {within} by its mean, on too few seeds to be sure"
+            f"probably still right with {', '.join(unsure)}: {mine} is {within} there by its mean, on too few seeds to"
+            " be sure"
         )
     if alone(advice):
         return ["packets have more than one path: another fabric, or traffic that crosses it"]

@@ -119,7 +119,12 @@ def case(name: str, words: str, change: Change | Own, spec: Spec, resolved: Spec
     except Inapplicable as reason:
         return Case(name, words, None, because=str(reason))
     except SpecError as error:
-        return Case(name, words, None, because=f"{error.key} = {error.value}: allowed is {error.allowed}")
+        return Case(name, words, None, because=refused(error))
+
+
+def refused(error: SpecError) -> str:
+    """The reason why a case does not apply whose spec the engine refuses."""
+    return f"the engine then refuses {error.key} = {error.value} and allows {error.allowed}"
 
 
 KEYS = ("name", "seed", "preset", "topology", "switch", "transport", "traffic", "fault", "detection", "run", "metrics")
@@ -288,8 +293,8 @@ CHANGES: Final[tuple[tuple[str, str, Change | Own], ...]] = (
     ("link down", "{one} link of a leaf down", link_down),
     ("slow link", "{one} link of a leaf at a quarter of its rate", link_slow),
     ("repaired", "all links up and at full rate", repaired),
-    ("load +25%", "a quarter more load", lambda spec, resolved: loaded(spec, resolved, MORE_LOAD)),
-    ("load -25%", "a quarter less load", lambda spec, resolved: loaded(spec, resolved, LESS_LOAD)),
+    ("load +25 %", "a quarter more load", lambda spec, resolved: loaded(spec, resolved, MORE_LOAD)),
+    ("load -25 %", "a quarter less load", lambda spec, resolved: loaded(spec, resolved, LESS_LOAD)),
     ("incast", "an added incast of {senders} hosts", with_incast),
     ("half buffers", "half the buffers", Own(small_buffers)),
     ("other recovery", "the other loss recovery at hosts", Own(other_recovery)),

@@ -61,6 +61,7 @@ def is_surely_worse(aim: AimAnswer, share: Share) -> bool:
 
 
 def few(names: Sequence[str], most: int = FEW) -> str:
-    """Some names, and the number of the others."""
+    """Some names, and the number of the others; all names where that is not longer."""
     rest = len(names) - most
-    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
+    counted, whole = f"{', '.join(names[:most])} and {rest} more", ", ".join(names)
+    return whole if rest <= 0 or len(whole) <= len(counted) else counted

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from spinewise import core
 from spinewise.comparison.cells import Skipped
 from spinewise.comparison.plan import Plan as ComparisonPlan
 from spinewise.comparison.plan import seed_list
@@ -21,14 +22,16 @@ from spinewise.measures import stats
 from spinewise.measures.notices import Notice
 from spinewise.measures.summary import ALL
 from spinewise.own.contract import OwnClass
+from spinewise.replies import Fabric
 from spinewise.resilience.compared import Pair, cost
 from spinewise.resilience.own_recorded import Recording, recorded
 from spinewise.resilience.runs import Wanted, recordings
 from spinewise.runs.jobs import Case, Monitor, resolved_case
 from spinewise.runs.validation import validate
 from spinewise.shapes import Spec
+from spinewise.specs.beside import check_beside
 from spinewise.specs.faults import fault_times_us, without_faults
-from spinewise.specs.spec import as_spec
+from spinewise.specs.spec import as_spec, resolve
 from spinewise.specs.variants import Variant
 from spinewise.sweeps.engine import Engine
 
@@ -114,6 +117,7 @@ class Plan:
             SpecError: there is no fault, or no scheme is left, or the spec is wrong.
         """
         plain = as_spec(spec)
+        check_beside(plain)
         faults = plain.get("fault")
         if not isinstance(faults, list) or not faults:
             hint = "without a spec, `spinewise resilience` breaks two fabrics of its own in ten ways"
@@ -140,6 +144,12 @@ class Plan:
     def interval_us(self) -> float:
         """Length of an interval of the goodput series."""
         return float(self.spec["metrics"]["series_interval_us"])
+
+    @cached_property
+    def fabric(self) -> Fabric:
+        """The fabric as it is built for the first scheme, faults included."""
+        # A spec as written may have tables of other commands, and files of other simulators.
+        return core.topology(resolve(self.variants[0].apply(self.spec)))
 
     def cases(self) -> list[Case[Key]]:
         """Every run, resolved and checked before the first one starts."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spinewise import core
 from spinewise.measures import stats
 from spinewise.resilience.compared import Pair, cost
 from spinewise.resilience.measures import Floats
@@ -65,7 +64,7 @@ def singles(plan: Plan) -> list[Single]:
     times = [(begin, math.inf if end is None else end) for begin, end in fault_times_us(plan.spec)]
     if len(times) < 2:
         return []
-    built = core.topology(plan.variants[0].apply(plan.spec))["faults"]
+    built = plan.fabric["faults"]
     hits = Counter(link for one in built for link in set(one["links"]))
     return [
         Single(

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
+from typing import Literal
 
 from spinewise import core
 from spinewise.measures import units
 from spinewise.measures.entries import entries_of
-from spinewise.replies import Fabric
+from spinewise.measures.nodes import Nodes
+from spinewise.replies import Fabric, FabricLink
 from spinewise.shapes import Fault, Spec, Traffic, Transport
 from spinewise.show.offered import of_what
 from spinewise.specs.carriers import of_entry, transports
 
 TIERS = ("host", "leaf", "aggregation", "spine", "core")
 MANY = {"switch": "switches", "leaf": "leaves", "aggregation": "aggregation switches"}
+MOST_NAMED = 3
+"""The most slow links, and the most links that are down, whose names are shown of a kind."""
 
 
 def simulated(spec: Spec) -> tuple[str, ...]:
@@ -76,27 +81,44 @@ def nodes(fabric: Fabric) -> str:
 
 
 def links(fabric: Fabric) -> str:
-    """The number of links between each pair of tiers, their nominal rates, and how many are slow or down."""
+    """The number of links between each pair of tiers, their nominal rates, and which are slow or down."""
     tiers = {one["name"]: one["tier"] for one in fabric["nodes"]}
     place = {one["name"]: number for number, one in enumerate(fabric["nodes"])}
-    kinds: dict[tuple[str, int], Counter[str]] = {}
+    kinds: dict[tuple[str, int], list[FabricLink]] = {}
     for link in fabric["links"]:
         # Each cable is two links.
         if place[link["from"]] < place[link["to"]]:
             between = f"{tiers[link['from']]} to {tiers[link['to']]}"
-            found = kinds.setdefault((between, link["nominal_rate_bps"]), Counter())
-            found["all"] += 1
-            found["down" if not link["up"] else "slow" if link["slow"] else "whole"] += 1
+            kinds.setdefault((between, link["nominal_rate_bps"]), []).append(link)
     return ", ".join(
-        f"{units.counted(found['all'], 'link')} from {between} at {units.digits(rate / 1e9, 3)} Gbit/s{unlike(found)}"
+        f"{units.counted(len(found), 'link')} from {between} at {gbps(rate)} Gbit/s{unlike(found)}"
         for (between, rate), found in kinds.items()
     )
 
 
-def unlike(found: Mapping[str, int]) -> str:
-    """The number of links of a kind that are slower than nominal, or down."""
-    told = [f"{found[how]:,} {how}" for how in ("slow", "down") if found.get(how)]
-    return f" ({', '.join(told)})" if told else ""
+def gbps(rate_bps: float) -> str:
+    """A rate in Gbit/s."""
+    return units.digits(rate_bps / 1e9, 3)
+
+
+def unlike(found: Sequence[FabricLink]) -> str:
+    """The links of a kind that are slower than nominal, with their rates, and those that are down."""
+    slow = [f"{cable(one)} at {gbps(one['rate_bps'])} Gbit/s" for one in found if one["up"] and one["slow"]]
+    down = [cable(one) for one in found if not one["up"]]
+    told = [f"{len(names):,} {how}: {some(names)}" for how, names in (("slow", slow), ("down", down)) if names]
+    return f" ({'; '.join(told)})" if told else ""
+
+
+def cable(link: FabricLink) -> str:
+    """The name of a link in both directions; of several parallel links it ends in a number."""
+    return link["name"].replace("->", "-")
+
+
+def some(names: Sequence[str]) -> str:
+    """Some names, and the number of the others; a single other one is named too."""
+    most = MOST_NAMED + 1 if len(names) == MOST_NAMED + 1 else MOST_NAMED
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def transport(spec: Spec) -> str:
@@ -127,12 +149,93 @@ def one_transport(own: Transport) -> str:
 
 
 def traffic(spec: Spec, fabric: Fabric) -> str:
-    """The traffic entries, each with its kind and its load."""
+    """The traffic entries, each with its kind, its load, and what it sends."""
+    nodes, hosts = Nodes.of(spec), sum(one["tier"] == "host" for one in fabric["nodes"])
     told = []
     for entry, one in zip(entries_of(spec), spec["traffic"], strict=True):
-        at = offered(one, fabric)
-        told.append(f"{entry.kind}{at}" if entry.name == entry.kind else f"{entry.name} ({entry.kind}{at})")
+        at, more = offered(one, fabric), ", ".join(sent(one, nodes, hosts))
+        kind = entry.kind + at
+        if entry.name != entry.kind:
+            told.append(f"{entry.name} ({', '.join([kind, more]) if more else kind})")
+        else:
+            told.append(f"{kind} ({more})" if more else kind)
     return ", ".join(told)
+
+
+def sent(one: Traffic, nodes: Nodes, hosts: int) -> list[str]:
+    """What an entry sends: who takes part, how much, how often.
+
+    Args:
+        one: the entry, with every default.
+        nodes: the names of hosts.
+        hosts: the number of hosts of the fabric.
+    """
+    size = next((f"{units.size(one[key])} {each}" for key, each in sizes(one["kind"]) if key in one), "")
+    told = [who(one, nodes, hosts), sizes_drawn(one), size, *how_often(one)]
+    if "duration_us" in one:
+        told.append(f"for {span(one['duration_us'])}")
+    return [text for text in told if text]
+
+
+def sizes(kind: str) -> tuple[tuple[Literal["size_bytes", "pair_bytes"], str], ...]:
+    """The keys of a kind of traffic that say how much is sent, and of what."""
+    each = {"all_reduce": "a host", "all_to_all": "a host", "rpc": "an answer", "udp": "in all"}.get(kind, "a flow")
+    return ("size_bytes", each), ("pair_bytes", "a pair of hosts")
+
+
+def sizes_drawn(one: Traffic) -> str:
+    """Where the sizes of an entry come from, if they are not all alike."""
+    if "cdf" in one:
+        return f"sizes of {one['cdf']}"
+    if "cdf_file" in one:
+        return f"sizes of {Path(one['cdf_file']).name}"
+    if "min_bytes" in one:
+        return (
+            f"{units.counted(one['flows'], 'flow')} of {units.size(one['min_bytes'])} to {units.size(one['max_bytes'])}"
+        )
+    if "file" in one:
+        return f"of {Path(one['file']).name}"
+    return units.counted(len(one["list"]), "flow") if "list" in one else ""
+
+
+def who(one: Traffic, nodes: Nodes, hosts: int) -> str:
+    """The hosts that take part in an entry, where their number is a choice of the spec."""
+    said = nodes.said
+    kind = one["kind"]
+    if kind == "incast":
+        senders = one["senders"]
+        count = senders if isinstance(senders, int) else len(senders)
+        return f"{units.counted(count, 'host')} to {said(one['receiver'])}"
+    if kind == "rpc":
+        asks = said(one["receiver"]) if "receiver" in one else "another"
+        return f"{units.counted(one['fan_in'], 'host')} to {asks}"
+    if kind == "udp":
+        return f"{said(one['src'])} to {said(one['dst'])}"
+    listed = one.get("hosts")
+    if listed is None or (kind == "dag" and not isinstance(listed, list)):
+        return ""
+    if not isinstance(listed, list):
+        count, groups = hosts, one.get("groups", 1)
+    elif listed and isinstance(listed[0], list):
+        count, groups = sum(len(group) for group in listed if isinstance(group, list)), len(listed)
+    else:
+        count, groups = len(listed), one.get("groups", 1)
+    return units.counted(count, "host") + (f" in {groups:,} groups" if groups > 1 else "")
+
+
+def how_often(one: Traffic) -> list[str]:
+    """The number of rounds or requests of an entry that has some, and the time from one to the next."""
+    noun = "request" if "requests" in one else "round"
+    many = one.get("requests", one.get("repeat", one.get("rounds")))
+    if many is None:
+        return []
+    period = one.get("period_us", 0.0)
+    return [units.counted(many, noun) + (f", one every {span(period)}" if many > 1 and period else "")]
+
+
+def span(time_us: float) -> str:
+    """A time that is given in µs."""
+    return units.duration(1e-6 * time_us, 3)
 
 
 def offered(one: Traffic, fabric: Fabric) -> str:

@@ -153,7 +153,7 @@ def unlike_payloads(variants: Iterable[Variant], spec: Spec) -> list[str]:
     if spec.get("metrics", {}).get("ideal_frames"):
         ideals = "Slowdowns are relative to the same times, the least with any of these packets (metrics.ideal_frames)."
     else:
-        ideals = "The ideals that slowdowns are relative to differ, too. Completion times compare."
+        ideals = "The ideals that slowdowns are relative to differ, too. Completion times can be compared."
     return [
         f"Full packets carry {told}: headers, and losses per packet, differ by that (transport.mss_bytes). {ideals}"
     ]
