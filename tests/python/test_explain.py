@@ -11,7 +11,9 @@ import pytest
 
 import spinewise
 from spinewise.cli import main
-from spinewise.explanation import choices, explain, resent, story, worst
+from spinewise.explanation import choices, explain, resent, story, told_apart, worst
+from spinewise.explanation.differ import differ
+from spinewise.explanation.pairs import Asked
 from spinewise.measures import tables
 from spinewise.shapes import Spec, Traffic
 
@@ -309,6 +311,50 @@ def test_nothing_is_said_to_have_held_up_a_flow_that_sent_nothing_again() -> Non
     assert "held it up" not in text
     assert "0 of waiting" not in text
     assert "no wait (nothing queued)" in text
+
+
+MIXED: Spec = {
+    "topology": {"leaves": 4, "spines": 4, "hosts_per_leaf": 8, "host_rate_gbps": 25, "fabric_rate_gbps": 50},
+    "switch": {"model": "shared_buffer", "priorities": 3},
+    "transport": {"kind": "rdma"},
+    "traffic": [
+        {"name": "storage", "kind": "poisson", "cdf": "alistorage", "load": 0.3, "duration_us": 2500, "priority": 1},
+        {"name": "web", "kind": "poisson", "cdf": "web_search", "load": 0.3, "duration_us": 2500, "priority": 2,
+         "transport": {"kind": "dctcp"}},
+    ],
+}  # fmt: skip
+
+
+def test_estimates_that_fall_short_of_what_a_flow_took_are_told() -> None:
+    """A packet waited for 245 µs behind pauses and another priority, and 62 µs of waiting were all that was told."""
+    result = spinewise.run(MIXED)
+    sent, took = (tables.numbers(result.flows, name) for name in ("packets", "fct_ps"))
+    slow = int(np.argmax(np.where((sent == 1) & (took > 0), took, 0)))
+    result = spinewise.run(MIXED, trace=[slow])
+    told = explain.story(result, slow)
+    assert not told.again
+    assert told.estimated_us is not None
+    assert told.estimated_us < story.COVERED * told.flow["fct_us"]
+    text = story.tell(told)
+    assert (
+        f"The estimates of waiting cover {story.us(told.estimated_us)} of its {story.us(told.flow['fct_us'])}" in text
+    )
+    assert f"Where it waited: spinewise explain RUN RUN --flow {slow} " in text
+    assert "Terms:\n  true: " in text, "ECMP has no quantities, and estimates need to be explained all the same"
+    found = differ(result, result, Asked(flow=slow), ("run", "run"))
+    assert sum(part.a for part in found.parts) == pytest.approx(told.flow["fct_us"])
+    first, table = told_apart.tell(found).split("\n\n")
+    assert first == f"Flow {slow} took {story.us(told.flow['fct_us'])}."
+    assert "\n  data waiting in queues  " in table
+    assert "in all" in table
+    assert "difference" not in table
+
+
+def test_estimates_that_hold_are_told_alone() -> None:
+    told = explain.story(spinewise.run(spec("letflow"), trace=[0]), 0)
+    assert told.estimated_us is not None
+    assert story.COVERED * told.flow["fct_us"] < told.estimated_us <= told.flow["fct_us"] + 1e-6
+    assert "The estimates of waiting" not in story.tell(told)
 
 
 def test_what_was_late_and_not_lost_is_not_called_lost() -> None:

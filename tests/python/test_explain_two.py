@@ -236,10 +236,43 @@ def test_nothing_differs() -> None:
     found = differ(run, run, Asked(), ("one", "two"))
     assert found.same
     assert not found.parts
+    text = told_apart.tell(differ(run, run, Asked(flow=0), ("one", "two")))
+    assert text.startswith("Nothing differs: one and two have the same outcome, bit for bit.\n\nThe flows are the same")
+    assert "What it waited for, one thing after the other, µs:\n" in text
     assert told_apart.tell(found).splitlines()[0] == "Nothing differs: one and two have the same outcome, bit for bit."
+    short = spinewise.run(BURST | {"run": {"until_us": 5}})
+    assert told_apart.tell(differ(short, short, Asked(flow=0), ("one", "one"))) == "Flow 0 had not finished."
     same_time = spinewise.run(BURST | {"scheme": {"name": "rps"}})
     text = told_apart.tell(differ(run, same_time, Asked()))
     assert " in both runs." in text.splitlines()[0]
+
+
+def test_a_part_is_never_told_as_more_than_the_whole() -> None:
+    """It said "+203.8 µs of +107.8 µs a flow"."""
+    found = differ(spinewise.run(BURST), spinewise.run(slow(rate_gbps=2.5)), Asked())
+    first = found.parts[0]
+    for share, flow, said in (
+        (2.5, None, "+25.00 µs a flow, partly offset elsewhere; in all +10.00 µs"),
+        (2.5, 7, "+25.00 µs, partly offset elsewhere; in all +10.00 µs"),
+        (0.5, None, "+5.000 µs of +10.00 µs a flow"),
+        (1.0, 7, "+10.00 µs of +10.00 µs"),
+    ):
+        one = replace(first, a=0.0, b=10.0 * share, share=share)
+        assert told_apart.out_of(replace(found, asked=Asked(flow=flow), mean_examined=10.0), one) == said
+
+
+def test_percentiles_of_several_entries_are_told_to_be_of_all() -> None:
+    small = WEB_SEARCH | {"load": 0.2, "duration_us": 1000}
+    both = WEB | {"traffic": [small | {"name": "a"}, small | {"name": "b"}]}
+    one, two = (spinewise.run(both | {"scheme": {"name": name}}) for name in ("ecmp", "letflow"))
+    found = differ(one, two, Asked())
+    assert found.entries == ["a", "b"]
+    text = told_apart.tell(found)
+    assert text.startswith("The p99 of completion time of all entries together is ")
+    assert "\n--entry NAME tells one entry alone: a or b.\n" in text
+    text = told_apart.tell(differ(one, two, Asked(entry="b")))
+    assert text.startswith("The p99 of completion time of flows of b is ")
+    assert "--entry NAME" not in text
 
 
 def test_flows_that_did_not_finish_come_first(web: tuple[Result, Result]) -> None:

@@ -179,7 +179,8 @@ def add_explain(commands: Commands) -> None:
         "other",
         metavar="OTHER",
         nargs="?",
-        help="the folder of another run of the same traffic: its p99 is compared, and both runs are repeated",
+        help="the folder of another run of the same traffic: its p99 is compared, and both runs are repeated; RUN"
+        " itself, with --flow: what the flow waited for",
     )
     parser.add_argument(
         "--flow",

@@ -145,6 +145,7 @@ class Difference:
         asked: the percentile.
         sides: the two runs.
         differing: the keys in which the specs differ, with both values.
+        entries: names of the traffic entries whose flows are asked for, together.
         same: whether the runs have the same outcome, bit for bit.
         other_ideals: flows whose ideals differ.
         shared: flows in both tails.
@@ -165,6 +166,7 @@ class Difference:
     asked: Asked
     sides: tuple[Side, Side]
     differing: dict[str, list[object]]
+    entries: list[str]
     same: bool
     other_ideals: int
     shared: int
@@ -192,7 +194,8 @@ def differ(
 ) -> Difference:
     """Explain why a percentile differs between two runs of the same traffic.
 
-    Both runs are repeated, unless they are the same or were made on Linux.
+    Both runs are repeated, unless they were made on Linux. If they have the same outcome, one of them is repeated for
+    one flow, and none for a percentile.
 
     Args:
         a: the first run.
@@ -209,8 +212,8 @@ def differ(
     pairs = Pairs(a, b, (one, two), asked)
     same = a.report["outcome_hash"] == b.report["outcome_hash"]
     flows = pairs.either
-    chosen, traced = examinable(pairs) if not same else ([], [])
-    spent, why = examined(pairs, chosen, traced, folders, watch) if chosen else ([], None)
+    chosen, traced = examinable(pairs) if asked.flow is not None or not same else ([], [])
+    spent, why = examined(pairs, chosen, traced, folders, watch, same=same) if chosen else ([], None)
     known = [flow for flow, *both in zip(chosen, *spent, strict=False) if all(both)] if spent else []
     by_flow = [{flow: one for flow, one in zip(chosen, side, strict=True) if one and flow in known} for side in spent]
     longer = pairs.longer(flows)
@@ -219,6 +222,7 @@ def differ(
         asked=asked,
         sides=(side_of(pairs, 0, folders[0]), side_of(pairs, 1, folders[1])),
         differing=side_by_side.differing,
+        entries=pairs.entries,
         same=same,
         other_ideals=pairs.other_ideals,
         shared=len({*pairs.tails[0]} & {*pairs.tails[1]}),
@@ -254,11 +258,13 @@ def examinable(pairs: Pairs) -> tuple[list[int], list[int]]:
 
 
 def examined(
-    pairs: Pairs, flows: list[int], traced: list[int], folders: tuple[str, str], watch: Watch | None
+    pairs: Pairs, flows: list[int], traced: list[int], folders: tuple[str, str], watch: Watch | None, *, same: bool
 ) -> tuple[list[list[Spent | None]], str | None]:
     """What the time of flows was spent on, in both runs; or why that is not known."""
-    found = []
+    found: list[list[Spent | None]] = []
     for run, label, folder in zip(pairs.runs, pairs.labels, folders, strict=True):
+        if same and found:
+            return [*found, *found], None
         if "linux" in run.report:
             return [], f"{label} was measured on Linux, which keeps no packets and is never alike twice"
         try:

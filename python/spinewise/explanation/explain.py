@@ -98,6 +98,8 @@ class Story:
         lost: packets and acknowledgements that never arrived, or not whole, by place; None if unknown.
         faults: the faults active while it was in progress, in words.
         hashed: whether a hash of the header decides its paths.
+        estimated_us: when the last of its packets would have arrived by the estimates of waiting, since the start; None
+            if nothing got through on any path taken.
         summary: counts and means over the whole flow.
     """
 
@@ -113,6 +115,7 @@ class Story:
     lost: list[Lost] | None
     faults: list[str]
     hashed: bool
+    estimated_us: float | None
     summary: dict[str, float | int | None]
 
     def as_dict(self) -> dict[str, object]:
@@ -206,8 +209,16 @@ def story(result: Result, flow: int, wanted: Callable[[Move], bool] = lambda _: 
         lost=losses.all() if losses.known else None,
         faults=listed(one for one in losses.breaks if one.holds(start, end)),
         hashed=choices.hashed,
+        estimated_us=estimated_us(choices, start),
         summary=summary(choices, moves) | {"moves_by_routes": len(carried)},
     )
+
+
+def estimated_us(choices: Choices, start: float) -> float | None:
+    """When the last packet would have arrived if each had waited as estimated when it chose, since the start."""
+    went = choices.open[choices.chosen]
+    arrivals = (choices.time + choices.whole[choices.chosen])[went]
+    return float(arrivals.max()) - start if len(arrivals) else None
 
 
 def describe(trace: pa.Table, names: list[str]) -> dict[str, tuple[str, str]]:

@@ -16,6 +16,7 @@ from spinewise.errors import SpecError
 from spinewise.explanation.wanted import wanted
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import stats
+from spinewise.measures.entries import entries_of
 from spinewise.measures.tables import Values as Array
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
@@ -85,6 +86,12 @@ class Pairs:
         if not chosen.any():
             raise SpecError("RUN", "a run without such flows", "runs with flows that are not UDP")
         return chosen
+
+    @property
+    def entries(self) -> list[str]:
+        """Names of the traffic entries that have flows among those asked for."""
+        names = [one.name for one in entries_of(self.runs[0].spec)]
+        return [names[int(place)] for place in np.unique(numbers(self.runs[0].flows, "entry")[self.counts])]
 
     @cached_property
     def at(self) -> tuple[float, float]:

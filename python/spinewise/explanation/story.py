@@ -25,6 +25,9 @@ MOST_AGAIN = 5
 # At most this many places of losses.
 MOST_LOST = 8
 
+# If the estimates of waiting cover less than this share of a flow's time, that is said.
+COVERED = 0.75
+
 # Unit and meaning, by name.
 Quantities = dict[str, tuple[str, str]]
 
@@ -32,9 +35,7 @@ Quantities = dict[str, tuple[str, str]]
 def tell(story: Story, *, everything: bool = False) -> str:
     """The whole story, as paragraphs of plain text."""
     parts = [heading(story), *delays(story), *losses(story), beginning(story), moves(story, everything=everything)]
-    parts += [ways(story.shares), closing(story)]
-    if story.quantities:
-        parts.append(legend(story))
+    parts += [ways(story.shares), *uncovered(story), closing(story), legend(story)]
     return "\n\n".join(parts)
 
 
@@ -321,6 +322,18 @@ def ways(shares: Iterable[Share]) -> str:
     return "\n".join(lines)
 
 
+def uncovered(story: Story) -> list[str]:
+    """How far the estimates of waiting fall short of what the flow took; empty if they do not."""
+    flow, estimated = story.flow, story.estimated_us
+    if not flow.get("finished") or estimated is None or estimated >= COVERED * flow["fct_us"]:
+        return []
+    return [
+        f"The estimates of waiting cover {us(estimated)} of its {us(flow['fct_us'])}: they count what was queued when a"
+        " packet chose, and not what was added later, such as by pauses or by packets of other priorities.\n"
+        f"Where it waited: spinewise explain RUN RUN --flow {flow['flow']} (the same folder twice)"
+    ]
+
+
 def closing(story: Story) -> str:
     """Sums over the whole flow."""
     sums, flow = story.summary, story.flow
@@ -375,7 +388,9 @@ def legend(story: Story) -> str:
     lines += [
         "  true: the state of the fabric when the packet chose, which the scheme could not know: the wait if the"
         " packet",
-        "        had left then and nothing else had arrived, and the total with transmission and propagation",
+        "        had left then and nothing else had arrived, and the total with transmission and propagation; a pause",
+        "        does not count",
+        "  best: the candidate with the least total; mean wait: the mean of such waits, none of which is measured",
     ]
     return "\n".join(lines)
 

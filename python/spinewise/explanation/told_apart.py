@@ -95,9 +95,9 @@ COUNTED = {
 
 def tell(found: Difference) -> str:
     """The difference, as paragraphs of plain text."""
-    told = [answer(found), setting(found)]
+    told = [answer(found), setting(found), *table(found)]
     if not found.same:
-        told += [*table(found), *met(found), *listed(found), notes(found)]
+        told += [*met(found), *listed(found), notes(found)]
     return "\n\n".join(one for one in told if one)
 
 
@@ -117,14 +117,17 @@ def of_what(found: Difference) -> str:
     what = "completion time" if asked.measure == "fct" else "slowdown"
     flows = [asked.size_class] if asked.size_class else []
     whose = f" of {' '.join([*flows, 'flows'])}" if flows or asked.entry else ""
-    return f"The {asked.name} of {what}{whose}{f' of {asked.entry}' if asked.entry else ''}"
+    entry = f" of {asked.entry}" if asked.entry else " of all entries together" if len(found.entries) > 1 else ""
+    return f"The {asked.name} of {what}{whose}{entry}"
 
 
 def answer(found: Difference) -> str:
     """One sentence: how much it differs, and mostly why."""
     (a, b), flow = found.sides, found.asked.flow
-    if found.same:
+    if found.same and (flow is None or a.folder != b.folder):
         return f"Nothing differs: {a.label} and {b.label} have the same outcome, bit for bit."
+    if found.same:
+        return f"Flow {flow} {f'took {shown(found, a.value)}' if a.finished else 'had not finished'}."
     missing = [side for side in found.sides if not side.finished]
     if missing:
         whose = f"Flow {flow} had not finished" if flow is not None else "No such flow had finished"
@@ -159,11 +162,19 @@ def because(found: Difference, difference: float, ratio: float) -> str:
     named = ([part for part in main if part.name != parts.OWN] or main)[:MOST_NAMED]
     if not named:
         return "."
-    # Parts may differ in the other direction: then one alone can be more than the whole difference.
-    whole = f"{change(found, mean)}{'' if flow is not None else ' a flow'}"
-    told = [f"{reason(found, part)} ({change(found, part.more)} of {whole})" for part in named]
+    told = [f"{reason(found, part)} ({out_of(found, part)})" for part in named]
     much = "mostly" if sum(part.share for part in named) >= MOSTLY else "in part"
     return f", {much} because {', and '.join(told)}."
+
+
+def out_of(found: Difference, part: Part) -> str:
+    """How much of the whole difference a part makes."""
+    more, whole = change(found, part.more), change(found, found.mean_examined)
+    each = "" if found.asked.flow is not None else " a flow"
+    # Other parts may differ in the other direction: then one alone is more than the whole difference.
+    if part.share > 1.0 and more != whole:
+        return f"{more}{each}, partly offset elsewhere; in all {whole}"
+    return f"{more} of {whole}{each}"
 
 
 def reason(found: Difference, part: Part) -> str:
@@ -200,6 +211,8 @@ def setting(found: Difference) -> str:
         lines.append(f"The flows are the same; the specs differ in {', '.join(keys[:MOST_KEYS])}{more}.")
     else:
         lines.append("The flows are the same, and so are the specs.")
+    if found.same and a.folder == b.folder:
+        return ""
     if found.same or found.asked.flow is not None:
         return lines[0]
     if found.flows:
@@ -242,17 +255,21 @@ def table(found: Difference) -> list[str]:
 
     def cells(words: str, one: float, two: float) -> list[str]:
         numbers = [units.digits(value / 1e6 / size, 3) for value in (one, two, abs(two - one))]
+        if found.same:
+            return [words, numbers[0]]
         return [words, *numbers[:2], f"{'+' if two > one else '−' if two < one else ''}{numbers[2]}"]
 
-    rows = [["", a.label, b.label, "difference"]]
+    rows = [] if found.same else [["", a.label, b.label, "difference"]]
     for part in [*(one for one in found.parts if max(one.a, one.b) >= LESS_OF * most), total]:
         rows.append(cells(part.words, part.a, part.b))
-        rows += [[travel(found), "", "", ""]] if part.name == parts.TRAVEL else []
+        rows += [[travel(found)]] if part.name == parts.TRAVEL else []
         rows += [cells(f"  {one.name}", one.a, one.b) for one in places(found, part, LESS_OF * most)]
-    widths = [max(len(row[at]) for row in rows) for at in range(1, 4)]
+    widths = [max(len(row[at]) for row in rows if row[1:]) for at in range(1, len(rows[-1]))]
     room = max(len(row[0]) for row in rows if any(row[1:]))
     lines = [
-        "  ".join([f"  {row[0]:<{room}}", *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))])
+        "  ".join(
+            [f"  {row[0]:<{room}}", *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths, strict=bool(row[1:])))]
+        )
         for row in rows
     ]
     return ["\n".join([f"{whose(found)}, {unit}:", *(line.rstrip() for line in lines)])]
@@ -282,6 +299,8 @@ def places(found: Difference, part: Part, least: float) -> list[Both]:
 def travel(found: Difference) -> str:
     """Of how many crossings the time under way consists."""
     one, two = found.crossings, found.crossing_us
+    if found.same:
+        return f"    {units.digits(one.a, 3)} crossings of the network, of {us(two.a)} each"
     return (
         f"    {units.digits(one.a, 3)} and {units.digits(one.b, 3)} crossings of the network, of {us(two.a)} and"
         f" {us(two.b)} each"
@@ -345,6 +364,8 @@ def notes(found: Difference) -> str:
     """How far the answer carries, and what to ask next."""
     a, b = found.sides
     told = []
+    if found.asked.flow is None and found.asked.entry is None and len(found.entries) > 1:
+        told.append(f"--entry NAME tells one entry alone: {' or '.join(found.entries)}.")
     if found.other_ideals:
         told.append(f"The ideals of {units.counted(found.other_ideals, 'flow')} are others in {b.label}.")
     if found.asked.flow is None and 0 < min(a.tail, b.tail) < FEW:
