@@ -181,6 +181,30 @@ def test_a_scheme_that_moved_nothing_is_told() -> None:
         assert codes([200.0], [0], packets=MANY, scheme={"name": "letflow"}, report={"totals": moved}) == []
 
 
+def test_moves_behind_the_first_leaf_are_not_denied() -> None:
+    """An aggregation switch moved flows off a dead link, and the run was told that no flow had moved."""
+    broken = {"kind": "down", "ends": ["aggregation0", "core0"], "at_us": 200}
+    ran = sw.run(
+        {
+            "topology": {"kind": "fat_tree", "k": 4, "cores_per_aggregation": 3},
+            "scheme": {"name": "resilient"},
+            "traffic": [{"kind": "permutation", "size_bytes": 1_000_000}],
+            "fault": [broken],
+            "detection": {"carrier_us": 10, "control_plane_us": 20},
+            "metrics": {"facts": True},
+        }
+    )
+    [told] = [one.text for one in ran.summary().warnings if one.code == "no_reroute_seen"]
+    assert told.startswith(
+        "Under resilient no flow left its first leaf by another uplink. Moves at the switches behind"
+    )
+    still = Facts(reroutes=0)
+    for topology, denied in (({"leaves": 4}, True), ({"parallel_links": 2}, False), ({"kind": "links"}, False)):
+        given = as_spec({"scheme": {"name": "letflow"}, "topology": topology})
+        [told] = [one.text for one in afterwards.never_used(still, samples.report(totals={"path_changes": 0}), given)]
+        assert told.startswith("letflow moved no flow") == denied
+
+
 def test_one_path_only_is_told() -> None:
     """Under one spine all schemes are alike, and it was said nowhere."""
     swap = {"name": "swap", "kind": "permutation", "size_bytes": 20_000}

@@ -270,6 +270,24 @@ def test_bundles(tmp_path: Path) -> None:
         ),
         (topo(32, 32, BASE.format(8, 2) + ", Oversubscribed 2", TOP.format(4, 1, 1)), "Oversubscribed = 2"),
         (topo(32, 32, BASE.format(8, 2)), "Tiers = 1: allowed is 2 or 3"),
+        (
+            topo(32, 32, BASE.format(8, 2), "Downlink_speed_Gbps 0, Radix_Down 4, Downlink_Latency_ns 1"),
+            "line 14, Downlink_speed_Gbps = 0: allowed is a rate above 0",
+        ),
+        (topo(32, 32, BASE.format(0.5, 2), TOP.format(4, 1, 1)), "line 8, Radix_Down = 0.5: allowed is a whole number"),
+        (
+            topo(32, 32, BASE.format(8, 2), TOP.format(4, "1e30", 1)),
+            "line 16, Downlink_Latency_ns = 1e30: allowed is a number of nanoseconds from 0 to 9000000000000",
+        ),
+        (
+            topo(32, 32, BASE.format(8, "1e30"), TOP.format(4, 1, 1)),
+            "line 9, Radix_Up = 1e30: allowed is a whole number from 1 to 4096 (it makes spines = 1e+30)",
+        ),
+        (
+            topo(2000, 10, BASE.format(5, 2), BASE.format(2, 1), TOP.format(200, 1, 1)),
+            "line 2, Nodes = 2000: allowed is a whole number from 1 to 128 (it makes pods = 200)",
+        ),
+        (topo(10**12, 10**12, BASE.format(8, 2), TOP.format(4, 1, 1)), "line 2, Nodes = 1000000000000: allowed is at"),
         (topo(32, 32, BASE.format(8, 2), "Radix_Down 4"), 'Tier 1 = (nothing): allowed is a line "Downlink_Speed_Gbps'),
         ("Nodes 4\nConnections 1\n0->1 start 0 size 5\n", "it looks like an htsim connection matrix"),
         ("34 8 2 16 96 H20\n1 2\n", "a key and its value"),

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+from copy import deepcopy
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -184,3 +185,30 @@ def test_a_load_in_percent_is_told_as_a_share(load: float, hint: str | None) -> 
     with pytest.raises(SpecError) as caught:
         spec.resolve({**TINY_SPEC, "traffic": [entry]})
     assert (caught.value.key, caught.value.hint) == ("traffic[0].load", hint)
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        (f"seed={2**64}", f"a whole number from 0 to {2**64 - 1}"),
+        (f"seed={-(2**80)}", f"a whole number from 0 to {2**64 - 1}"),
+        (f"topology.leaves={10**30}", "a whole number from 1 to 4096"),
+    ],
+)
+def test_a_number_that_is_too_long_for_any_key_is_told_its_own_range(text: str, allowed: str) -> None:
+    with pytest.raises(SpecError) as caught:
+        spec.resolve(overridden({**deepcopy(TINY_SPEC)}, text))
+    assert caught.value.key == text.partition("=")[0]
+    assert caught.value.value.endswith(" bits")
+    assert caught.value.allowed == allowed
+
+
+def test_a_key_of_another_transport_is_told_with_the_variant_that_has_it() -> None:
+    uet = {**TINY_SPEC, "preset": "uet-htsim", "transport": {"queue_pairs": 4}}
+    with pytest.raises(SpecError) as caught:
+        spec.resolve(uet)
+    assert caught.value.hint == (
+        'with transport.kind = "rdma" it is one; a variant may have it:'
+        " NAME:transport.kind=rdma:transport.queue_pairs=4"
+    )
+    assert spec.resolve({**uet, "transport": {"kind": "rdma", "queue_pairs": 4}})["transport"]["kind"] == "rdma"

@@ -16,11 +16,14 @@ may be in any case; ``#`` begins a comment.
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
+from spinewise import core
 from spinewise.errors import SpecError, nearest
 from spinewise.interop.clos import Clos, Kind
 from spinewise.interop.looks import looks_like
@@ -39,6 +42,32 @@ KEYS = (
     "queue_up",
     "queue_down",
 )
+
+MadeBy = Mapping[str, tuple[int | None, tuple[str, ...]]]
+MADE_BY: dict[Kind, MadeBy] = {
+    "leaf_spine": {
+        "leaves": (None, ("nodes",)),
+        "spines": (0, ("radix_up", "oversubscribed")),
+        "hosts_per_leaf": (0, ("radix_down",)),
+        "parallel_links": (1, ("bundle",)),
+    },
+    "fat_tree": {
+        "pods": (None, ("nodes",)),
+        "leaves_per_pod": (None, ("podsize",)),
+        "aggregations_per_pod": (0, ("radix_up", "oversubscribed")),
+        "cores_per_aggregation": (1, ("radix_up", "oversubscribed")),
+        "hosts_per_leaf": (0, ("radix_down",)),
+    },
+}
+"""The tier, or the head, and the keys in it that make a count of ``[topology]``, by its kind."""
+SPEEDS_AND_TIMES: MadeBy = {
+    f"{name}_{key}": (tier, (made_by,))
+    for tier, name in enumerate(("host", "fabric", "core"))
+    for key, made_by in (("rate_gbps", "downlink_speed_gbps"), ("delay_ns", "downlink_latency_ns"))
+} | {"switch_latency_ns": (0, ("switch_latency_ns",))}
+"""The same of the other keys of ``[topology]``."""
+FAR_TOO_MANY = 2**63
+"""More than any key allows; the engine says what a key allows of whole numbers up to this."""
 
 
 @dataclass
@@ -64,8 +93,20 @@ class Tier:
         """The value of a key that must be a whole number, 1 or more."""
         value = self.get(key, default)
         if value.denominator != 1 or value < 1:
-            raise self.values[key][0].error(key, float(value), "a whole number, 1 or more")
+            raise refused(self.values[key][0], "a whole number, 1 or more")
         return int(value)
+
+    def rate_bps(self) -> int:
+        """The rate of its links down."""
+        rate = int(self.get("downlink_speed_gbps") * BITS_PER_GIGABIT)
+        if rate < 1:
+            raise refused(self.values["downlink_speed_gbps"][0], "a rate above 0")
+        return rate
+
+
+def refused(line: Line, allowed: str, hint: str | None = None) -> SpecError:
+    """An error about the value of a line's key, both as the file has them."""
+    return line.error(line.tokens[0], " ".join(line.tokens[1:]), allowed, hint)
 
 
 @dataclass(frozen=True)
@@ -80,14 +121,15 @@ def read(path: str | Path) -> Found:
     """Read a topology.
 
     Raises:
-        SpecError: with file and line: an unknown key, one that is missing, or counts that do not fit each other.
+        SpecError: with file and line: an unknown key, one that is missing, counts that do not fit each other, or a
+            value that no spec allows.
     """
     head, tiers = read_tiers(path)
-    nodes, pod = (head[key] for key in ("nodes", "podsize"))
-    first = tiers[0].line
+    nodes, pod = head["nodes"].hosts(1, head["nodes"].tokens[0]), int(head["podsize"].tokens[1])
     if nodes % pod:
         raise SpecError("Podsize", pod, f"a divisor of Nodes, {nodes}", file=str(path))
     down = [tier.whole("radix_down") for tier in tiers]
+    rates = tuple(tier.rate_bps() for tier in tiers)
     up = [radix_up(tier, above) for tier, above in pairwise(tiers)]
     latencies = {tier.get("switch_latency_ns", 0) for tier in tiers}
     if len(latencies) > 1:
@@ -95,19 +137,42 @@ def read(path: str | Path) -> Found:
         raise SpecError("Switch_Latency_ns", told, "one latency for the switches of all tiers", file=str(path))
     make = two_tiers if len(tiers) == 2 else three_tiers
     counts, notes = make(path, nodes, pod, (down, up, [tier.whole("bundle", 1) for tier in tiers]))
-    rates = tuple(int(tier.get("downlink_speed_gbps") * BITS_PER_GIGABIT) for tier in tiers)
     delays = tuple(int(tier.get("downlink_latency_ns") * PS_PER_NS) for tier in tiers)
     if any("queue_up" in tier.values or "queue_down" in tier.values for tier in tiers):
         notes.append(f"{path}: queue sizes are left out: they belong in [switch]")
-    if min(rates) < 1:
-        raise first.error("Downlink_speed_Gbps", min(rates), "a rate above 0")
     kind: Kind = "leaf_spine" if len(tiers) == 2 else "fat_tree"
-    return Found(Clos(kind, counts, rates, delays, list(range(nodes)), int(latencies.pop() * PS_PER_NS)), notes)
+    fabric = Clos(kind, counts, rates, delays, list(range(nodes)), int(latencies.pop() * PS_PER_NS))
+    check(fabric, head, tiers)
+    return Found(fabric, notes)
 
 
-def read_tiers(path: str | Path) -> tuple[dict[str, int], list[Tier]]:
-    """The keys of the head, and the tiers in order."""
-    head: dict[str, int] = {}
+def check(fabric: Clos, head: Mapping[str, Line], tiers: Sequence[Tier]) -> None:
+    """Refuse a fabric that no spec may have.
+
+    Raises:
+        SpecError: with the line that makes it one, and what is allowed.
+    """
+    made = tomllib.loads(fabric.toml())["topology"]
+    asked = {key: min(value, FAR_TOO_MANY) if isinstance(value, int) else value for key, value in made.items()}
+    try:
+        core.resolve({"topology": asked, "traffic": [{"kind": "permutation", "size_bytes": 1}]})
+    except SpecError as error:
+        table, _, key = error.key.partition(".")
+        # Whatever else is refused is about the traffic and the transport, which are others in the end.
+        if table != "topology":
+            return
+        tier, keys = {**MADE_BY[fabric.kind], **SPEEDS_AND_TIMES}.get(key, (None, ("nodes",)))
+        lines = head if tier is None else {name: line for name, (line, _) in tiers[tier].values.items()}
+        line = next((lines[name] for name in keys if name in lines), None)
+        if line is None:
+            line = head["nodes"] if tier is None else tiers[tier].line
+        hint = f"it makes {key} = {made[key]:.12g}" if key in fabric.counts else None
+        raise refused(line, error.allowed, hint) from None
+
+
+def read_tiers(path: str | Path) -> tuple[dict[str, Line], list[Tier]]:
+    """The lines of the head by their keys, and the tiers in order."""
+    head: dict[str, Line] = {}
     tiers: list[Tier] = []
     for line in read_lines(path):
         if line.tokens[0].startswith("#"):
@@ -119,7 +184,8 @@ def read_tiers(path: str | Path) -> tuple[dict[str, int], list[Tier]]:
                 raise line.error("tier", line.tokens[1], f"tier {len(tiers)} next")
             tiers.append(Tier(line))
         elif key in HEAD and not tiers:
-            head[key] = line.whole(1, line.tokens[0], least=1)
+            line.whole(1, line.tokens[0], least=1)
+            head[key] = line
         elif key in KEYS and tiers:
             value = exact(line.tokens[1])
             if value is None or value < 0:
@@ -133,8 +199,9 @@ def read_tiers(path: str | Path) -> tuple[dict[str, int], list[Tier]]:
         if key not in head:
             raise SpecError(key.capitalize(), "(nothing)", "Nodes, Tiers and Podsize before the first tier",
                             looks_like(path, "htsim-topo"), file=str(path))  # fmt: skip
-    if head["tiers"] not in (2, 3) or len(tiers) != head["tiers"]:
-        raise SpecError("Tiers", head["tiers"], f"2 or 3, as many as there are: {len(tiers)}", file=str(path))
+    told = int(head["tiers"].tokens[1])
+    if told not in (2, 3) or len(tiers) != told:
+        raise SpecError("Tiers", told, f"2 or 3, as many as there are: {len(tiers)}", file=str(path))
     return head, tiers
 
 
@@ -144,7 +211,7 @@ def radix_up(tier: Tier, above: Tier) -> int:
     ratio = tier.get("downlink_speed_gbps") / above.get("downlink_speed_gbps")
     over = tier.get("oversubscribed", 1)
     if over < 1:
-        raise tier.values["oversubscribed"][0].error("Oversubscribed", float(over), "1 or more")
+        raise refused(tier.values["oversubscribed"][0], "1 or more")
     from_ratio = down * ratio / over
     if "radix_up" not in tier.values:
         if from_ratio.denominator != 1:
@@ -154,7 +221,7 @@ def radix_up(tier: Tier, above: Tier) -> int:
     up = tier.whole("radix_up")
     if "oversubscribed" in tier.values and from_ratio != up:
         allowed = f"{float(down * ratio / up):g}, with Radix_Down {down} and Radix_Up {up}"
-        raise tier.values["oversubscribed"][0].error("Oversubscribed", float(over), allowed)
+        raise refused(tier.values["oversubscribed"][0], allowed)
     return up
 
 

@@ -242,6 +242,11 @@ def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:
     scheme = str((spec.get("scheme") or {}).get("name", "ecmp"))
     if scheme not in STAY and moved(facts, report) == 0:
         text = f"{scheme} moved no flow to another path: nothing called for it, or its parameters did not let it."
+        if chooses_behind_leaf(spec):
+            text = (
+                f"Under {scheme} no flow left its first leaf by another uplink. Moves at the switches behind it are not"
+                " counted: `spinewise explain RUN --flow N` tells those of a flow."
+            )
         yield Notice("no_reroute_seen", "scheme.params", text)
 
 
@@ -274,8 +279,17 @@ def marked_from_bytes(switch: Switch, rate_bps: int) -> float:
     return known[2] or known[0] + known[1] * US * rate_bps / 8
 
 
+def chooses_behind_leaf(spec: Spec) -> bool:
+    """Whether switches behind the first leaf may have a choice, too: what they move, nobody counts."""
+    fabric = spec.get("topology") or {}
+    return fabric.get("kind", "leaf_spine") != "leaf_spine" or fabric.get("parallel_links", 1) > 1
+
+
 def moved(facts: Facts, report: Report) -> float:
-    """How often a packet took another path than the flow's previous one; NaN if that was not counted."""
+    """How often a packet took another path than the flow's previous one; NaN if that was not counted.
+
+    Changes of the host's tag count, and changes of uplink at the first leaf.
+    """
     changes = report["totals"].get("path_changes") if "totals" in report else None
     if changes:
         return float(changes)

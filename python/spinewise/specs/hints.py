@@ -12,6 +12,7 @@ from spinewise.runs import formats
 
 _NUMBER = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _SHARE = re.compile(r"^a number .*at most ([12])$", re.ASCII)
+_OF_OTHER_KIND = re.compile(r'^no such key with transport\.kind = .*; \w+ is a key of kind = "(\w+)"', re.ASCII)
 _CELL = re.compile(r"line \d+, column ([^:]*): `([^`]*)`; allowed is ")
 OPERATIONS = "a CSV file of operations"
 """What is allowed as the file of traffic of kind `dag`."""
@@ -22,8 +23,12 @@ LATEST_START_NS = 18_446_744_073_709_551
 
 
 def with_way_out(error: SpecError) -> SpecError:
-    """The same error with a hint, if it is about a name used elsewhere, or a file that a command could convert."""
-    hint = of_name(error) if error.key in NAMES else of_share(error) or of_list(error)
+    """The same error with a hint, if there is a way out.
+
+    It may be about a name used elsewhere, a share in percent, a file that a command could convert, or a key of another
+    transport.
+    """
+    hint = of_name(error) if error.key in NAMES else of_share(error) or of_list(error) or of_other_kind(error)
     if hint is None:
         return error
     return SpecError(
@@ -48,6 +53,15 @@ def of_share(error: SpecError) -> str | None:
     if not int(most[1]) < value <= 100 * int(most[1]):
         return None
     return "; ".join(filter(None, (f"a share: {value:g} % is {value / 100:g}", error.hint)))
+
+
+def of_other_kind(error: SpecError) -> str | None:
+    """A variant with the transport that has the key."""
+    kind = _OF_OTHER_KIND.match(error.allowed)
+    if kind is None or not error.key.startswith("transport."):
+        return None
+    variant = f"NAME:transport.kind={kind[1]}:{error.key}={error.value}"
+    return f'with transport.kind = "{kind[1]}" it is one; a variant may have it: {variant}'
 
 
 def of_list(error: SpecError) -> str | None:

@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -162,10 +163,10 @@ def set_path(spec: Tables | Spec, path: str, value: object) -> None:
     steps = split_path(path)
     node: object = spec
     for depth, step in enumerate(steps[:-1]):
-        node = descend(node, step, steps[depth + 1], path)
+        node = descend(node, step, steps[depth + 1], (path, value))
     last = steps[-1]
     if isinstance(node, list):
-        index = list_index(node, last, path)
+        index = list_index(node, last, (path, value))
         if index == len(node):
             node.append(value)
         else:
@@ -184,19 +185,21 @@ def split_path(path: str) -> list[str]:
     return steps
 
 
-def descend(node: object, step: str, then: str, path: str) -> object:
-    """The child `step` of `node`, created if it is a missing table, or a list whose first item is set by `then`."""
+def descend(node: object, step: str, then: str, given: tuple[str, object]) -> object:
+    """The child `step` of `node`, created if it is a missing table, or a list whose first item is set by `then`.
+
+    `given` is the whole path and the value for it, for messages.
+    """
     missing: object = [] if then.startswith("[") else {}
     if isinstance(node, list):
-        index = list_index(node, step, path)
+        index = list_index(node, step, given)
         if index == len(node):
             node.append(missing)
         return node[index]
     if isinstance(node, dict) and not step.startswith("["):
         return node.setdefault(step, missing)
-    raise SpecError(
-        f"--set {path}", step.lstrip("["), f"a table or a list on the way; {node!r} is not a {kind_of(step)}"
-    )
+    path, value = given
+    raise SpecError(f"--set {path}", value, f"a table or a list on the way; {node!r} is not a {kind_of(step)}")
 
 
 def kind_of(step: str) -> str:
@@ -204,12 +207,13 @@ def kind_of(step: str) -> str:
     return "list" if step.startswith("[") else "table"
 
 
-def list_index(node: Sequence[object], step: str, path: str) -> int:
-    """`step` as an index into `node`, or that of a next item."""
+def list_index(node: Sequence[object], step: str, given: tuple[str, object]) -> int:
+    """`step` as an index into `node`, or that of a next item; `given` is the whole path and the value for it."""
     number = step.lstrip("[")
     if not number.isdecimal() or int(number) > len(node):
-        allowed = f"an index from 0 to {len(node)}, the last of which adds an item"
-        raise SpecError(f"--set {path}", number, allowed)
+        path, value = given
+        allowed = f"in place of {number} an index from 0 to {len(node)}, the last of which adds an item"
+        raise SpecError(f"--set {path}", value, allowed)
     return int(number)
 
 
@@ -246,7 +250,10 @@ def file_of(spec: Mapping[str, object] | str | Path) -> str | Path | None:
 
 def of_the_run(spec: Mapping[str, object] | str | Path, seed: int | None) -> Tables:
     """A private copy of the engine's part of a spec, with files of other simulators read in."""
-    given = as_tables(as_spec(spec))
+    try:
+        given = as_tables(as_spec(spec))
+    except SpecError as error:
+        raise with_own_range(error, spec) from None
     if seed is not None:
         given["seed"] = seed
     try:
@@ -257,6 +264,21 @@ def of_the_run(spec: Mapping[str, object] | str | Path, seed: int | None) -> Tab
     except SpecError as error:
         raise located(error, file_of(spec)) from None
     return given
+
+
+def with_own_range(error: SpecError, spec: Mapping[str, object] | str | Path) -> SpecError:
+    """The same error with what its key allows, if it is about a number that no key allows."""
+    if error.allowed != NUMBERS or not isinstance(spec, Mapping):
+        return error
+    # The engine cannot be asked about such a number, and no key allows this one either.
+    asked = cast(Spec, deepcopy(dict(spec)))
+    try:
+        set_path(asked, error.key, -1)
+        core.resolve(of_the_run(asked, None))
+    except SpecError as found:
+        if found.key == error.key and found.allowed != NUMBERS:
+            return SpecError(error.key, error.value, found.allowed, found.hint)
+    return error
 
 
 def canonical_json(value: object) -> str:
