@@ -176,6 +176,9 @@ def test_the_table_shows_labels_as_they_are() -> None:
         (Interval(0.1, 0.2, 3), "(+10.0%)"),
         (Interval(-0.1, math.nan, 1), "-10.0%"),
         (Interval(math.nan, math.nan, 0), "–"),
+        (Interval(-0.0004, 0.0001, 3), "0.0%"),
+        (Interval(-0.0004, 0.1, 3), "(0.0%)"),
+        (Interval(0.0004, 0.1, 3), "(0.0%)"),
     ],
 )
 def test_differences_that_may_be_none_stand_in_brackets(interval: Interval, text: str) -> None:

@@ -24,6 +24,7 @@ from spinewise.figures.kinds import UnfitError
 from spinewise.measures import units
 from spinewise.measures.curves import LEVELS, Curves
 from spinewise.measures.stats import Interval
+from spinewise.page import charts
 from spinewise.resilience.compared import Pair
 from spinewise.show import plot, style
 
@@ -152,6 +153,29 @@ def test_a_logarithmic_x_axis_keeps_neighbours_apart() -> None:
     apart = [b / a for a, b in zip(*(line.get_xdata() for line in axes.get_lines()[::3][:2]), strict=True)]
     assert apart == pytest.approx([apart[0]] * 3)
     assert 1.0 < apart[0] < 1.1
+
+
+def test_no_bar_of_a_time_reaches_below_zero() -> None:
+    """The text said that no time is below zero, under bars that went there."""
+    wide = [plot.Curve("a", [1.0, 2.0], [Interval(1.0, 3.0, 5), Interval(2.0, 0.5, 5)])]
+
+    def lowest(panel: plot.Panel) -> float:
+        (bars,) = axes_of(panel).collections
+        assert isinstance(bars, LineCollection)
+        return min(float(np.asarray(path.vertices)[:, 1].min()) for path in bars.get_paths())
+
+    assert lowest(plot.Panel("", "x", "y", wide)) == -2.0
+    assert lowest(plot.Panel("", "x", "y", wide, above_zero=True)) == 0.0
+
+
+def test_the_shade_of_an_overload_is_wider_than_the_points_on_it() -> None:
+    """On a page it was a hundredth of the axis to either side, behind markers and bars."""
+    panel = plot.Panel("", "load", "y", [curve("a", [1.0, 2.0])], shaded=[1.0])
+    ((low, high, name),) = charts.of_panel(panel, charts.looked(["a"])).shaded
+    assert name == "overloaded"
+    assert high - low > 0.08, "as in figures"
+    in_figure = axes_of(panel).patches[0].get_extents().transformed(axes_of(panel).transData.inverted())
+    assert high - low == pytest.approx(in_figure.width, rel=1e-3)
 
 
 # ---- colours ----

@@ -1,4 +1,4 @@
-"""Offered loads, as `run` and `validate` tell them."""
+"""Offered loads, as `run`, `validate` and `compare` tell them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ import pytest
 
 import spinewise as sw
 from spinewise.cli import main as spinewise
+from spinewise.comparison import figures, report, tables
+from spinewise.comparison.happened import happened_table
+from spinewise.comparison.loads import total, words
+from spinewise.page import of_comparison
+from spinewise.runs.jobs import Silent
 from spinewise.shapes import Spec, Traffic
 from spinewise.show import offered
+from test_verdict import words as text_of
 
 FABRIC: Spec = {"topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4}}
 WEB: Traffic = {"kind": "poisson", "cdf": "web_search", "load": 1.3, "duration_us": 5_000}
@@ -72,3 +78,82 @@ def test_a_load_of_hosts_links_is_of_each_hosts_own() -> None:
     fast, slow = (sum(sent[host] for host in hosts) * 8 / 0.1 / 2e9 for hosts in ((0, 1), (2, 3)))
     assert fast == pytest.approx(30, rel=0.4)
     assert slow == pytest.approx(3, rel=0.6)
+
+
+def poisson(name: str, **keys: object) -> dict[str, object]:
+    return {"name": name, "kind": "poisson", "cdf": "web_search", "load": 0.1, "duration_us": 400, **keys}
+
+
+BOTH: dict[str, object] = {**FABRIC, "name": "both", "traffic": [poisson("web"), poisson("logs")]}
+
+
+@pytest.fixture(scope="module")
+def both() -> sw.Comparison:
+    return sw.compare(BOTH, "ecmp,rps", loads=[0.3, 0.5], seeds=1, jobs=1)
+
+
+def test_a_load_of_each_of_several_entries_is_never_told_as_that_of_all(both: sw.Comparison) -> None:
+    """Headings, tables and axes said "load 0.3" of 0.6 in all; the truth was in the last lines."""
+    said = text_of(report.comparison_report(both))
+    assert "at load 0.3 of each entry (0.6 in all)" in said
+    assert "at load 0.5 of each entry (1 in all)" in said
+    for grid in (*tables.scope_tables(both, "web"), happened_table(both)):
+        assert grid.left[0] == "load each (all)"
+        assert [line.cells[0].removesuffix(" !") for line in grid.lines] == ["0.3 (0.6)", "", "0.5 (1)", ""]
+    drawn = figures.figures(both)["fct"]
+    assert {axes.get_xlabel() for axes in drawn.axes} == {"offered load of each entry"}
+    assert "Load of each entry (of all): 0.3 (0.6), 0.5 (1)." in " ".join(drawn.get_supxlabel().split())
+    assert "load each (all) 0.3 (0.6)" in of_comparison.subtitle(both)
+    assert "loads 0.3 of each entry (0.6 in all), 0.5 of each entry (1 in all), 1 seed" in repr(both)
+    assert ">load each (all)</th>" in both._repr_html_()
+
+
+def test_a_load_of_one_entry_is_told_as_before() -> None:
+    found = sw.compare({**BOTH, "traffic": [poisson("web"), RING]}, "ecmp,rps", loads=[0.3], seeds=1, jobs=1)
+    assert tables.load_head(found) == "load"
+    assert tables.load_name(found, 0.3).removesuffix(" !") == "0.3"
+    assert total(found.spec, 0.3) is None
+
+
+@pytest.mark.parametrize("keys", [{"duration_us": 900}, {"load_of": "host_links"}])
+def test_loads_that_do_not_add_up_have_no_total(keys: dict[str, object]) -> None:
+    spec = sw.validate({**BOTH, "traffic": [poisson("web"), poisson("logs", **keys)]}).spec
+    assert (total(spec, 0.5), words(spec, 0.5)) == (None, "0.5 of each entry")
+
+
+def test_a_total_of_one_or_more_is_warned_of_before_the_first_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Watched(Silent):
+        def __init__(self) -> None:
+            self.seen: list[str] = []
+
+        def warned(self, line: str) -> None:
+            self.seen.append(line)
+
+        def started(self, number: int) -> None:
+            self.seen.append("started")
+
+    watched = Watched()
+    sw.compare(BOTH, "ecmp", loads=[0.3, 0.5, 0.6], seeds=1, jobs=1, monitor=watched)
+    assert watched.seen == [
+        "warning: --loads: each of web and logs gets the load, so 0.5 is 1 in all and 0.6 is 1.2 in all. At 1 or more"
+        " the results depend on how long the run lasts.",
+        *["started"] * 3,
+    ]
+    sw.compare(BOTH, "ecmp", loads=[0.4], seeds=1, jobs=1, monitor=(calm := Watched()))
+    assert calm.seen == ["started"]
+    spec = tmp_path / "both.toml"
+    entry = '[[traffic]]\nname = "{}"\nkind = "poisson"\ncdf = "web_search"\nload = 0.1\nduration_us = 400\n'
+    fabric = "[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n"
+    spec.write_text(fabric + entry.format("web") + entry.format("logs"))
+    assert spinewise(["compare", str(spec), "--schemes", "ecmp", "--loads", "0.5", "--seeds", "1", "--json"]) == 0
+    assert "each of web and logs gets the load, so 0.5 is 1 in all." in " ".join(capsys.readouterr().err.split())
+
+
+def test_timeouts_of_an_entry_are_called_so() -> None:
+    """Beside "timeouts" a column was called "of storage"."""
+    burst = {"kind": "incast", "receiver": 0, "senders": 7, "size_bytes": 60_000}
+    tight = {**BOTH, "traffic": [poisson("web"), burst], "switch": {"buffer_packets": 8}}
+    heads = happened_table(sw.compare(tight, "ecmp,rps", seeds=1, jobs=1)).right
+    assert [head for head in heads if "timeouts" in head] == ["timeouts", "timeouts of web", "timeouts of incast"]

@@ -79,7 +79,7 @@ def test_regrets_have_room_beside_each_other(tmp_path: Path) -> None:
     (tmp_path / "tiny.toml").write_text(TINY_TOML)
     advice = sw.advise(tmp_path / "tiny.toml", schemes="ecmp,rps", budget_s=3, jobs=1, band=0.3)
     case = CaseAnswer("c", "c", tried=True, because=None, regrets=(Regret("rps", 0.5, 0.25, 0.75, 4),))
-    assert of_advice.regret(case, "rps", advice).text == "+50.0%\n[+25.0%, +75.0%]"
+    assert of_advice.regret(case, "rps", advice).text == "+50.0 %\n[+25.0 %, +75.0 %]"
 
 
 def test_what_an_advice_cannot_tell_comes_back_as_no_number(tmp_path: Path) -> None:
@@ -364,3 +364,13 @@ def test_pages_say_what_was_simulated(tmp_path: Path, tiny: Path) -> None:
     assert "What was simulated" in page
     assert "fabric: " in page
     assert "as for ecmp, where the others do not set it" in page
+    assert "The runs of " not in page, "there are no others"
+
+
+def test_pages_say_which_load_and_seed_they_show(tmp_path: Path, tiny: Path) -> None:
+    """Of several loads one was named as all that was simulated, and links over time had neither load nor seed."""
+    sw.write(sw.compare(tiny, "ecmp,rps", loads=[0.2, 0.4], seeds=[3, 4]), tmp_path / "compared")
+    found = page(str(tmp_path / "compared"), out=tmp_path / "page.html")
+    assert "as for ecmp at load 0.2, where the others do not set it" in found.text
+    assert "repeated at load 0.4" in found.text
+    assert "Links over time, and the slowest flows The runs of load 0.4, seed 3." in found.text

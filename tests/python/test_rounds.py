@@ -118,6 +118,7 @@ def test_the_verdict_says_which_scheme_ends_the_job_first(comparison: sw.Compari
     text = text_of(report.comparison_report(comparison), 80)
     assert "all_reduce: 2 rounds of all_reduce, 8 hosts, 400 kB each" in text
     assert "busbw [GB/s]" in text
+    assert "whole job [" in text
     assert "FCT" not in text, "of flows that wait for each other it says little; --by both has it"
     assert "all_reduce: FCT" in text_of(report.comparison_report(comparison, "both"))
     assert max(map(len, text.splitlines())) <= 80

@@ -189,6 +189,48 @@ def test_the_answer_says_which_of_two_tests_speaks() -> None:
     assert "why: not seen" not in said, "of a difference that may be chance no reason is told"
 
 
+def shown(found: Comparison) -> dict[str, str]:
+    """The difference from the first scheme in the table of 99th percentiles, by scheme."""
+    (grid,) = tables.scope_tables(found, None)
+    return {line.cells[1]: line.cells[5] for line in grid.lines}
+
+
+def test_tables_are_as_certain_as_answers() -> None:
+    """A headline told no scheme apart, and the table below it called the same difference certain, by another test."""
+    near = {f"s{k}": [101.0 + k, 103.0 - k, 99.0, 100.0] for k in range(8)}
+    made = of_values({"a": [100.0, 101.0, 102.0, 103.0], **near, "b": [96.0, 95.0, 98.0, 93.0]})
+    (found,) = verdicts(made)
+    assert (found.best, found.other, found.beats, found.against.excludes_zero) == ("b", "a", [], True)
+    assert shown(made)["b"] == answers.as_sure(found, "a", found.against) == "(-5.9%)"
+    # And the other way round: seeds that differ by factors, whose ratios are alike.
+    pace = [1.0, 3.0, 10.0, 30.0]
+    made = of_values({"a": [100 * p for p in pace], "b": [50.0, 155.0, 490.0, 1500.0]})
+    (found,) = verdicts(made)
+    assert (found.beats, found.against.excludes_zero) == (["a"], False)
+    assert shown(made)["b"] == answers.as_sure(found, "a", found.against) == "-50.1%"
+    assert verdict.apart_from_first(made, found.question, None) == ["b"]
+    said = words(report.comparison_report(made))
+    assert said.count("in (brackets)") == 1, "one rule for both"
+    assert "in (brackets), in tables and in answers, unless one of the two schemes is surely less, by the test" in said
+
+
+def test_a_difference_is_certain_in_the_direction_of_its_means_alone() -> None:
+    """Ratios may say that one scheme is less whose mean is more: then neither sign is sure."""
+    made = of_values({"a": [10.0, 10.0, 10.0, 1000.0], "b": [5.0, 5.1, 5.0, 1100.0]})
+    assert shown(made)["b"].startswith("(+")
+    assert verdicts(made)[0].beats == []
+
+
+def test_two_seeds_and_schemes_that_are_not_judged_have_brackets() -> None:
+    two = of_values({"a": [100.0, 200.0], "b": [80.0, 160.1]})
+    assert shown(two) == {"a": "", "b": "(-20.0%)"}
+    assert shown(of_values({"a": [100.0], "b": [80.0]}))["b"] == "-20.0%", "one seed has no interval"
+    behind = comparison(*(cell(label, seed, time, done) for seed in range(4)
+                          for label, time, done in (("a", 100.0 + seed, 100), ("b", 50.0 + seed, 90))))  # fmt: skip
+    assert verdicts(behind)[0].aside.keys() == {"b"}
+    assert shown(behind)["b"].startswith("(-")
+
+
 def of_rounds(kind: str, done: dict[str, list[int]], rounds: int = 1) -> Comparison:
     """A comparison of schemes under which so many rounds ended, seed by seed; all but `a` are ten times as fast."""
     runs = []

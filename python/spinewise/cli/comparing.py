@@ -31,7 +31,11 @@ def add_compare(commands: Commands) -> None:
     )
     add_scheme_file(parser, "--schemes")
     parser.add_argument(
-        "--loads", type=numbers, metavar="X,Y,…", help="loads; a variant that sets its own keeps it [compare.loads]"
+        "--loads",
+        type=numbers,
+        metavar="X,Y,…",
+        help="loads, each that of every traffic entry with a load, so that those of several add up; a variant that sets"
+        " its own keeps it [compare.loads]",
     )
     parser.add_argument(
         "--seeds",

@@ -3,6 +3,7 @@
 | module | what it does |
 |---|---|
 | `plan` | the runs of a comparison; `spinewise.compare` |
+| `loads` | what a load is: that of each traffic entry, and their total |
 | `cells` | the values kept of each run, and what follows from all |
 | `verdict`, `reasons` | which scheme is best at what, how certain that is, and what else differs |
 | `report` | the output of ``compare``: `answers`, `tables` of completion times, what `happened` |

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 
+from spinewise.comparison import loads
 from spinewise.measures import html, stats, units
 from spinewise.measures.collectives import Job
 from spinewise.measures.curves import Curves
@@ -107,6 +108,12 @@ def attribute(summary: ClassSummary, path: str) -> float:
     except (AttributeError, TypeError, ValueError):
         known = "fct_s or slowdown, a dot, and mean or a percentile (fct_s.p98); flows; unfinished"
         raise KeyError(f"no metric {path!r}; there are {known}") from None
+
+
+def signed_percent(fraction: float, gap: str = "") -> str:
+    """A difference in percent with its sign, which zero has not; `gap` comes before the unit."""
+    text = f"{100.0 * fraction:+.1f}"
+    return f"{text[1:] if text[1:] == '0.0' else text}{gap}%"
 
 
 def beside_first(own: stats.Interval, against: stats.Interval) -> dict[str, float]:
@@ -354,21 +361,22 @@ class Comparison:
         }
 
     def __repr__(self) -> str:
-        loads = "the spec's load" if self.loads == [None] else f"loads {', '.join(f'{load:g}' for load in self.loads)}"
+        several = ", ".join(loads.words(self.spec, load) for load in self.loads)
+        at = "the spec's load" if self.loads == [None] else f"loads {several}"
         of = f"; traffic {', '.join(self.entries)}" if self.mixed else ""
         seeds = f"{len(self.seeds)} seed{'s' * (len(self.seeds) != 1)}"
-        return f"<Comparison of {', '.join(self.labels)} at {loads}, {seeds}{of}>"
+        return f"<Comparison of {', '.join(self.labels)} at {at}, {seeds}{of}>"
 
     def _repr_html_(self) -> str:
         """Mean and 99th percentile of completion times by load, scheme and traffic entry, for notebooks."""
-        first = self.labels[0]
+        first, head_of_loads = self.labels[0], "load" if self.loads == [None] else loads.head(self.spec)
         scopes = self.scopes()
         heads = [
             f"{'' if entry is None else f'{entry} '}{name}" for entry in scopes for name in ("mean FCT", "p99 FCT")
         ]
         rows = [
             [
-                "as given" if load is None else f"{load:g}",
+                loads.cell(self.spec, load),
                 label,
                 *(text for entry in scopes for metric in ("fct_s.mean", "fct_s.p99")
                   for text in self.html_cells(label, load, metric, entry)),
@@ -377,7 +385,7 @@ class Comparison:
             for label in self.labels
         ]  # fmt: skip
         return html.table(
-            repr(self), ["load", "scheme", *(one for head in heads for one in (head, f"vs {first}"))], rows, 2
+            repr(self), [head_of_loads, "scheme", *(one for head in heads for one in (head, f"vs {first}"))], rows, 2
         )
 
     def html_cells(self, label: str, load: float | None, metric: str, entry: str | None) -> tuple[str, str]:
@@ -385,4 +393,4 @@ class Comparison:
         own, against = (each(label, load, ALL, metric, entry) for each in (self.interval, self.difference))
         half = f" ±{units.duration(own.half, 2)}" if math.isfinite(own.half) else ""
         known = label != self.labels[0] and math.isfinite(against.mean)
-        return units.duration(own.mean) + half, f"{100 * against.mean:+.1f}%" if known else ""
+        return units.duration(own.mean) + half, signed_percent(against.mean) if known else ""

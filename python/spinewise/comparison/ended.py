@@ -6,24 +6,21 @@ import math
 
 from spinewise.comparison.cells import Comparison, ended_value
 from spinewise.comparison.tables import Column, by_scheme
+from spinewise.comparison.verdict import ALL_ENDED, Question
 from spinewise.measures import units
-from spinewise.measures.stats import Interval
 from spinewise.show.terminal import Grid
 
 
 def ended_table(comparison: Comparison, entry: str) -> Grid:
     """A row per load and scheme: when the last operation of a traffic entry of kind "dag" ended."""
     value = ended_value(entry)
-
-    def own(label: str, load: float | None) -> Interval:
-        return comparison.over(label, load, value)
-
-    def against(label: str, load: float | None) -> Interval:
-        return comparison.against(label, load, value)
+    asked = Question(entry, ALL_ENDED, value, of_trace=True)
 
     def unfinished(label: str, load: float | None) -> int:
         return sum(math.isnan(value(cell)) for cell in comparison.at(label, load))
 
-    unit = units.time_unit(own(label, load).mean for label in comparison.labels for load in comparison.loads)
+    unit = units.time_unit(
+        comparison.over(label, load, value).mean for label in comparison.labels for load in comparison.loads
+    )
     heading = f"{entry}: time until all operations have ended; unfinished: runs in which some had not"
-    return by_scheme(comparison, heading, [Column("all ended", unit, own, against)], unfinished)
+    return by_scheme(comparison, heading, [Column("all ended", unit, asked)], unfinished)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spinewise.comparison import tables
 from spinewise.comparison.cells import METRICS, Comparison
+from spinewise.comparison.loads import total, words
 from spinewise.figures import bars, spread
 from spinewise.figures.kinds import Kind, UnfitError, by_name
 from spinewise.measures import units
@@ -92,7 +93,7 @@ def size(comparison: Comparison, by: By) -> Figure:
 def at_last(comparison: Comparison) -> str:
     """The load that a figure shows, if it is one."""
     load = comparison.loads[-1]
-    return "" if load is None else f" At load {load:g}."
+    return "" if load is None else f" At load {words(comparison.spec, load)}."
 
 
 def scopes(comparison: Comparison, by: By) -> list[tuple[Scope, str]]:
@@ -160,10 +161,11 @@ def load_panel(comparison: Comparison, metric: str, entry: Scope, size_class: st
     ]
     return plot.Panel(
         title=panel_title(entry, size_class, metric),
-        x_label="offered load",
+        x_label="offered load of each entry" if tables.several_take(comparison) else "offered load",
         y_label=label,
         curves=curves,
         shaded=[load for load in comparison.loads if load is not None and comparison.overloaded(load)],
+        above_zero=True,
     )
 
 
@@ -203,7 +205,14 @@ def caption(comparison: Comparison, by: By) -> str:
     text = head(comparison, *INTERVALS)
     at = " at the last load" if several else ""
     text += f" {flows_of(comparison, by, at)}{unfinished(comparison, comparison.loads, ' (hollow)')}"
-    return text + overload(comparison, comparison.loads, " loads (shaded)" if several else "")
+    return text + totals(comparison) + overload(comparison, comparison.loads, " loads (shaded)" if several else "")
+
+
+def totals(comparison: Comparison) -> str:
+    """The load of all entries together at each load, if several entries have it."""
+    alls = {load: total(comparison.spec, load) for load in comparison.loads}
+    known = [f"{load:g} ({whole:g})" for load, whole in alls.items() if load is not None and whole is not None]
+    return f" Load of each entry (of all): {', '.join(known)}." if known else ""
 
 
 def caption_of_spreads(comparison: Comparison, by: By, where: str = "") -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from spinewise.comparison.cells import Cell, Comparison
-from spinewise.comparison.tables import load_name
+from spinewise.comparison.tables import load_cell, load_head
 from spinewise.measures import units
 from spinewise.measures.facts import Facts, LinkUse
 from spinewise.show.terminal import Grid, new_table
@@ -31,14 +31,14 @@ def happened_table(comparison: Comparison) -> Grid:
     apart = comparison.entries if comparison.mixed else []
     heads = [one.head for one in columns]
     place = heads.index("timeouts") + 1 if "timeouts" in heads else 0
-    heads[place:place] = [f"of {entry}" for entry in apart if place]
+    heads[place:place] = [f"timeouts of {entry}" for entry in apart if place]
     several = " (means over seeds)" if len(comparison.seeds) > 1 else ""
-    table = new_table(f"What happened{several}", ["load", "scheme"], heads)
+    table = new_table(f"What happened{several}", [load_head(comparison), "scheme"], heads)
     for load, label in rows:
         texts = [one.text(found[load, label]) for one in columns]
         texts[place:place] = [timeouts_of(comparison.at(label, load), entry) for entry in apart if place]
         table.line(
-            load_name(comparison, load) if label == comparison.labels[0] else "",
+            load_cell(comparison, load) if label == comparison.labels[0] else "",
             label,
             *texts,
             end_section=label == comparison.labels[-1],

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from spinewise.comparison.cells import Cell, Comparison, Skipped
+from spinewise.comparison.loads import too_much
 from spinewise.comparison.measured import MEASURE
 from spinewise.errors import SpecError
 from spinewise.measures.entries import entries_of
@@ -75,6 +77,14 @@ def compare(
 Key = tuple[str, float | None, int]
 
 
+@runtime_checkable
+class Warned(Monitor, Protocol):
+    """A monitor that also shows warnings, which come before the first run."""
+
+    def warned(self, line: str) -> None:
+        """Receive a warning."""
+
+
 def run(
     cases: Sequence[Case[Key]],
     ledger: Ledger,
@@ -97,6 +107,9 @@ def run(
         )
         for case in cases
     ]
+    if isinstance(monitor, Warned) and cases:
+        for line in too_much(cases[0].spec, dict.fromkeys(case.key[1] for case in cases)):
+            monitor.warned(line)
     swept = sweep(tasks, ledger, engine=engine, monitor=monitor, strict=True)
     return [cell(case.key, task, swept) for case, task in zip(cases, tasks, strict=True)]
 

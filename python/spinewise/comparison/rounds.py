@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
-from spinewise.comparison.cells import Comparison
+from spinewise.comparison.cells import Comparison, job_value
 from spinewise.comparison.tables import Column, by_scheme
+from spinewise.comparison.verdict import Question
 from spinewise.measures import units
+from spinewise.measures.collectives import GATHERS, Job
 from spinewise.measures.stats import Interval
 from spinewise.show.terminal import Grid
 
@@ -15,26 +16,30 @@ from spinewise.show.terminal import Grid
 def rounds_table(comparison: Comparison, entry: str) -> Grid:
     """A row per load and scheme: times of rounds and bandwidth, each with its difference from the first scheme."""
     columns = [
-        Column(
-            head,
-            unit(comparison, entry, metric),
-            partial(comparison.job, entry=entry, metric=metric),
-            partial(comparison.job_difference, entry=entry, metric=metric),
-        )
+        Column(head, unit(comparison, entry, metric), Question(entry, head, job_value(entry, metric), rounds=entry))
         for head, metric in shown(comparison, entry)
     ]
 
     def unfinished(label: str, load: float | None) -> int:
         return sum(cell.jobs[entry].unfinished for cell in comparison.at(label, load))
 
-    return by_scheme(comparison, f"{entry}: {comparison.cells[0].jobs[entry].title}", columns, unfinished)
+    return by_scheme(comparison, f"{entry}: {title(comparison.cells[0].jobs[entry])}", columns, unfinished)
+
+
+def title(job: Job) -> str:
+    """Rounds, hosts and size, in words: "1 round of all_reduce in each of 4 groups of 8 hosts, 400 kB each"."""
+    each = job.rounds // job.groups if job.groups and job.rounds % job.groups == 0 else 0
+    if job.groups < 2 or not each or job.kind in GATHERS:
+        return job.title
+    amount = f", {job.size} {'to each other' if job.kind == 'all_to_all' else 'each'}" if job.size else ""
+    return f"{units.counted(each, 'round')} of {job.kind} in each of {job.who}{amount}"
 
 
 def shown(comparison: Comparison, entry: str) -> list[tuple[str, str]]:
     """Headers and numbers: of one round the time, of several also the total; bandwidth if it is defined."""
     jobs = [cell.jobs[entry] for cell in comparison.cells]
     several = any(job.rounds > 1 for job in jobs)
-    times = [("all", "total_s"), ("mean", "mean_s"), ("max", "max_s")] if several else [("time", "mean_s")]
+    times = [("whole job", "total_s"), ("mean", "mean_s"), ("max", "max_s")] if several else [("time", "mean_s")]
     known = any(math.isfinite(job.busbw_gbyte_per_s) for job in jobs)
     return [*times, *([("busbw", "busbw_gbyte_per_s")] if known else [])]
 

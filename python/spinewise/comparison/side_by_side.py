@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from spinewise.comparison.cells import signed_percent
 from spinewise.measures import units
 from spinewise.measures.summary import ALL, Summary
 from spinewise.measures.tables import numbers
@@ -68,10 +69,10 @@ class Matched:
         """The note about a run."""
         if not self.both:
             return f"{label}: no flow finished both there and in {first}."
-        change = 100.0 * (self.ratio - 1.0)
         said = (
             f"{label}: of {units.counted(self.both, 'flow')} that finished in both, {self.faster:,} took less time than"
-            f" in {first} and {self.slower:,} more; the geometric mean of FCT changes by {change:+.1f} %."
+            f" in {first} and {self.slower:,} more; the geometric mean of FCT changes by"
+            f" {signed_percent(self.ratio - 1.0, ' ')}."
         )
         alone = [
             f"{units.counted(count, 'flow')} finished in {which} alone"
@@ -246,7 +247,7 @@ def change(value: float, first: float) -> str:
     """The difference of a value from the first, in percent; "" if it is negligible."""
     if not (math.isfinite(value) and math.isfinite(first) and first) or value == first:
         return ""
-    return f" ({100.0 * (value / first - 1.0):+.1f} %)"
+    return f" ({signed_percent(value / first - 1.0, ' ')})"
 
 
 def completion_times(run: Result) -> Numbers:

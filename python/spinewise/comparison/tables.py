@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from spinewise.comparison.cells import Comparison
+from spinewise.comparison import loads
+from spinewise.comparison.cells import Comparison, signed_percent
+from spinewise.comparison.verdict import Question, apart_from_first, flows_question
 from spinewise.measures import units
 from spinewise.measures.classes import TAIL_FROM
-from spinewise.measures.entries import By, names
+from spinewise.measures.entries import By
 from spinewise.measures.notices import Notice
 from spinewise.measures.stats import Interval
 from spinewise.measures.summary import ALL
@@ -23,6 +24,10 @@ SHOWN = {"fct_s.mean": "mean FCT", "fct_s.p99": "99th percentile of FCT"}
 """The metrics of the tables, and their words in titles."""
 SHORT = {"fct_s.mean": "mean", "fct_s.p99": "p99"}
 NOT_PAIRED = "NOT PAIRED: some schemes saw different traffic; differences mean little."
+BRACKETS = (
+    "A difference is in (brackets), in tables and in answers, unless one of the two schemes is surely less, by the test"
+    " of 'not told apart'."
+)
 OVERLOADED = "! overloaded: the results depend on how long the run lasts."
 
 
@@ -55,14 +60,12 @@ class Column:
     Attributes:
         head: its name.
         unit: the unit in which it is printed, and its size.
-        own: its mean, by scheme and load.
-        against: the difference, by scheme and load.
+        asked: the quantity; of some, more is better.
     """
 
     head: str
     unit: tuple[str, float]
-    own: Callable[[str, float | None], Interval]
-    against: Callable[[str, float | None], Interval]
+    asked: Question
 
 
 def by_scheme(
@@ -75,17 +78,19 @@ def by_scheme(
     first = comparison.labels[0]
     heads = [f"{column.head} [{column.unit[0]}]" for column in columns]
     numbers = [*(text for head in heads for text in (head, f"vs {first}")), "unfinished"]
-    table = new_table(heading, ["load", "scheme"], numbers, together=2)
+    table = new_table(heading, [load_head(comparison), "scheme"], numbers, together=2)
     for load in comparison.loads:
+        sure = [apart_from_first(comparison, column.asked, load) for column in columns]
         for label in comparison.labels:
             cells = []
-            for column in columns:
-                own, against = column.own(label, load), column.against(label, load)
+            for column, apart in zip(columns, sure, strict=True):
+                own = comparison.over(label, load, column.asked.value)
+                against = comparison.against(label, load, column.asked.value)
                 cells.append(plus_minus(own, column.unit[1]) + of_seeds(comparison, own))
                 fewer = of_seeds(comparison, against) if against.n < own.n else ""
-                cells.append("" if label == first else difference(against) + fewer)
+                cells.append("" if label == first else bracketed(against, sure=label in apart) + fewer)
             table.line(
-                load_name(comparison, load) if label == first else "",
+                load_cell(comparison, load) if label == first else "",
                 f"{label} (DEADLOCK)" if any(one.summary.deadlock for one in comparison.at(label, load)) else label,
                 *cells,
                 str(unfinished(label, load)),
@@ -99,12 +104,7 @@ def comparison_table(
 ) -> Grid:
     """A row per load and scheme, two columns for each (header, size class, metric)."""
     made = [
-        Column(
-            head,
-            class_unit(comparison, name, metric, entry),
-            partial(comparison.interval, size_class=name, metric=metric, entry=entry),
-            partial(comparison.difference, size_class=name, metric=metric, entry=entry),
-        )
+        Column(head, class_unit(comparison, name, metric, entry), flows_question(entry, name, metric, head))
         for head, name, metric in columns
     ]
     return by_scheme(comparison, heading, made, lambda label, load: comparison.unfinished(label, load, ALL, entry))
@@ -145,13 +145,32 @@ def bracketed(interval: Interval, *, sure: bool) -> str:
     """A paired difference in percent, in brackets if it is uncertain. With one seed, certainty is unknown."""
     if not math.isfinite(interval.mean):
         return units.NOTHING
-    text = f"{100 * interval.mean:+.1f}%"
+    text = signed_percent(interval.mean)
     return text if sure or interval.n < 2 else f"({text})"
 
 
 def load_name(comparison: Comparison, load: float | None) -> str:
-    """A load as printed in the tables, with a mark if it is an overload."""
-    name = "as given" if load is None else f"{load:g}"
+    """A load in words, with a mark if it is an overload; of several entries, with their total."""
+    return marked(comparison, load, loads.words(comparison.spec, load))
+
+
+def load_head(comparison: Comparison) -> str:
+    """The head of the column of loads."""
+    return loads.head(comparison.spec) if several_take(comparison) else "load"
+
+
+def several_take(comparison: Comparison) -> bool:
+    """Whether each load is that of several traffic entries."""
+    return comparison.loads != [None] and len(loads.with_load(comparison.spec)) > 1
+
+
+def load_cell(comparison: Comparison, load: float | None) -> str:
+    """A load as printed in tables, below `load_head`."""
+    return marked(comparison, load, loads.cell(comparison.spec, load))
+
+
+def marked(comparison: Comparison, load: float | None, name: str) -> str:
+    """The name of a load, with a mark if it is an overload."""
     return overload(name) if comparison.overloaded(load) else name
 
 
@@ -168,7 +187,7 @@ def drawn_loads(comparison: Comparison) -> list[str]:
             drawn.setdefault(cell.load, []).append(cell.summary.loads["payload_of_nominal"])
     found = [f"{load_name(comparison, load)} → {sum(some) / len(some):.3g}" for load, some in drawn.items()]
     traffic = comparison.spec.get("traffic", [])
-    asked = [name for name, one in zip(names(traffic), traffic, strict=True) if one.get("load")]
+    asked = list(loads.with_load(comparison.spec))
     if not found or not asked:
         return []
     who, all_of = ("", "") if len(traffic) == 1 else (f" for {' and '.join(asked)}", " of all traffic with a rate")
@@ -235,21 +254,26 @@ def reading(comparison: Comparison) -> list[str]:
     """The meaning of ± and brackets; with one seed, a note that there is no interval."""
     same = ", the same traffic for every scheme" if comparison.paired else ""
     same += " and on every seed, so that only hashes and chance differ" if comparison.repeated else ""
+    against = f"{against_words(comparison.labels[0], seeds=len(comparison.seeds), paired=comparison.paired)}."
     if len(comparison.seeds) == 1:
-        lines = [f"one seed{same}: no interval, so the effect of chance is unknown (--seeds N)."]
-        return [*lines, versus(comparison.labels[0], seeds=1, paired=comparison.paired)]
-    lines = [f"{len(comparison.seeds)} seeds{same}; ± is half a 95 % Student-t interval over seeds."]
+        return [f"one seed{same}: no interval, so the effect of chance is unknown (--seeds N).", against]
+    line = f"{len(comparison.seeds)} seeds{same}; ± is half a 95 % Student-t interval over seeds."
     if wide(comparison):
-        lines[0] += " Where it exceeds its mean, seeds differ by factors: no time is below zero."
-    return [*lines, versus(comparison.labels[0], seeds=len(comparison.seeds), paired=comparison.paired)]
+        line += " Where it exceeds its mean, seeds differ by factors: no time is below zero."
+    return [line, f"{against} {BRACKETS}" if len(comparison.labels) > 1 else against]
+
+
+def against_words(first: str, *, seeds: int, paired: bool) -> str:
+    """The meaning of the columns of differences from the first scheme."""
+    if seeds == 1:
+        return f"'vs {first}' is the difference on this seed"
+    return f"'vs {first}' is {'the mean paired difference' if paired else 'the mean difference, seed by seed'}"
 
 
 def versus(first: str, *, seeds: int, paired: bool) -> str:
-    """The meaning of the columns of differences from the first scheme, and of their brackets."""
-    if seeds == 1:
-        return f"'vs {first}' is the difference on this seed."
-    what = "the mean paired difference" if paired else "the mean difference, seed by seed"
-    return f"'vs {first}' is {what}; in (brackets) when its 95 % interval includes zero."
+    """The same, and when `difference` sets brackets."""
+    brackets = "" if seeds == 1 else "; in (brackets) when its 95 % interval includes zero"
+    return f"{against_words(first, seeds=seeds, paired=paired)}{brackets}."
 
 
 def wide(comparison: Comparison) -> bool:

@@ -203,10 +203,9 @@ def verdicts(comparison: Comparison) -> list[Verdict]:
 
 def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verdict:
     """The answer to one question at one load."""
-    means = {label: comparison.over(label, load, asked.value).mean for label in comparison.labels}
+    means = means_of(comparison, asked, load)
     aside = set_aside(comparison, asked, load)
-    known = (label for label in means if math.isfinite(means[label]) and label not in aside)
-    order = sorted(known, key=lambda label: means[label])
+    order = in_order(means, aside)
     if not order:
         nothing = stats.Interval(math.nan, math.nan, 0)
         return Verdict(
@@ -250,6 +249,17 @@ def verdict(comparison: Comparison, asked: Question, load: float | None) -> Verd
         aside=aside,
         beats=beats,
     )
+
+
+def means_of(comparison: Comparison, asked: Question, load: float | None) -> dict[str, float]:
+    """The mean over seeds of each scheme."""
+    return {label: comparison.over(label, load, asked.value).mean for label in comparison.labels}
+
+
+def in_order(means: Mapping[str, float], aside: Mapping[str, str]) -> list[str]:
+    """The schemes that are judged, by their means."""
+    known = (label for label in means if math.isfinite(means[label]) and label not in aside)
+    return sorted(known, key=lambda label: means[label])
 
 
 def set_aside(comparison: Comparison, asked: Question, load: float | None) -> dict[str, str]:
@@ -329,6 +339,28 @@ def ties(comparison: Comparison, asked: Question, load: float | None, order: lis
 
 def beaten(comparison: Comparison, asked: Question, load: float | None, order: list[str]) -> list[str]:
     """The schemes that the first of `order` surely beats."""
-    best, *others = ([asked.value(cell) for cell in comparison.at(label, load)] for label in order)
-    share = (1.0 - stats.CONFIDENCE) / max(len(others), 1)
-    return [label for label, row in zip(order[1:], others, strict=True) if stats.is_less(best, row, share)]
+    return [label for label in order[1:] if surely_less(comparison, asked, load, (order[0], label), len(order))]
+
+
+def surely_less(
+    comparison: Comparison, asked: Question, load: float | None, pair: tuple[str, str], judged: int
+) -> bool:
+    """Whether the first of a pair is surely less than the second, by the test of ties among so many judged schemes."""
+    one, other = ([asked.value(cell) for cell in comparison.at(label, load)] for label in pair)
+    return stats.is_less(one, other, (1.0 - stats.CONFIDENCE) / max(judged - 1, 1))
+
+
+def apart_from_first(comparison: Comparison, asked: Question, load: float | None) -> list[str]:
+    """The schemes that are surely less than the first one, or surely more, as their means say, by the test of ties.
+
+    It decides on brackets in tables. Either scheme of such a pair that is more is told from the best in the answer to
+    the same question, so that tables and answers agree. The signs of all differences without brackets are right with 95
+    % confidence. A scheme that is not judged has brackets.
+    """
+    means = means_of(comparison, asked, load)
+    judged, first = in_order(means, set_aside(comparison, asked, load)), comparison.labels[0]
+    if first not in judged:
+        return []
+    place = judged.index(first)
+    pairs = {label: (label, first) if at < place else (first, label) for at, label in enumerate(judged) if at != place}
+    return [label for label, pair in pairs.items() if surely_less(comparison, asked, load, pair, len(judged))]

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -67,9 +67,12 @@ def digest_of(shown: object) -> str:
 
 
 def plain(value: object) -> object:
-    """The contents of a figure as plain values, with numbers to a few digits."""
+    """The contents of a figure as plain values, with numbers to a few digits.
+
+    A field that has its default is left out: so a new field leaves the figures that do not use it as they are.
+    """
     if is_dataclass(value) and not isinstance(value, type):
-        return plain(asdict(value))
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value) if not is_default(value, one)}
     if isinstance(value, dict):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -77,6 +80,12 @@ def plain(value: object) -> object:
     if isinstance(value, str | bool | None):
         return value
     return format(float(str(value)), f".{DIGITS}g")
+
+
+def is_default(value: object, one: Field[object]) -> bool:
+    """Whether a field of a dataclass has its default."""
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    return default is not MISSING and getattr(value, one.name) == default
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,9 @@ def of_panel(panel: plot.Panel, looks: Looks) -> Chart:
     x_scale: Scale = "words" if panel.words else "log2" if panel.log_x else plain
     places = sorted(panel.words)
     curves = tuple(of_curve(one, looks, panel, places) for one in panel.curves)
-    half = 0.012 * (plot.x_span(panel) or 1.0)
-    shaded = tuple((x - half, x + half, "overloaded") for x in panel.shaded if not panel.words)
+    half = plot.SHADE * (plot.x_span(panel) or 1.0)
+    over = [x for x in panel.shaded if not panel.words]
+    shaded = tuple((panel.moved(x, -half), panel.moved(x, half), "overloaded") for x in over)
     words = tuple(panel.words[x] for x in places)
     return Chart(panel.title, Axis(panel.x_label, x_scale, words), Axis(panel.y_label, y_scale), curves, shaded=shaded)
 

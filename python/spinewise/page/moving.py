@@ -37,12 +37,13 @@ class Making:
     notes: list[str] = field(default_factory=list)
 
 
-def sections(runs: Sequence[tuple[str, Result]], making: Making) -> tuple[Section, ...]:
-    """Runs on one fabric: links over time side by side, flows, steps of collectives."""
+def sections(runs: Sequence[tuple[str, Result]], making: Making, which: str = "") -> tuple[Section, ...]:
+    """Runs on one fabric: links over time side by side, flows, steps of collectives; `which` runs of several."""
+    said: list[Item] = [Words((which,))] if which else []
     steps: list[Item] = list(rounds.charts(runs))
-    made = [Section(TITLE, tuple(moving(runs, making)))]
+    made = [Section(TITLE, (*said, *moving(runs, making)))]
     if steps:
-        made.append(Section("Steps of collectives and rounds", tuple(steps)))
+        made.append(Section("Steps of collectives and rounds", (*said, *steps)))
     return tuple(made)
 
 

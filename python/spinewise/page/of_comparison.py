@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from spinewise.comparison import figures
+from spinewise.comparison import figures, loads
 from spinewise.comparison.answers import how_told, lines
 from spinewise.comparison.cells import Cell, Comparison
 from spinewise.comparison.figures import METRICS_OF
 from spinewise.comparison.happened import happened_table, legend
 from spinewise.comparison.plan import Plan
 from spinewise.comparison.report import tables_of
-from spinewise.comparison.tables import load_name, notes
+from spinewise.comparison.tables import load_cell, load_head, load_name, notes
 from spinewise.comparison.verdict import Verdict, questions, verdict, verdicts
 from spinewise.errors import SpecError
 from spinewise.figures import spread
 from spinewise.figures.kinds import UnfitError
-from spinewise.measures import units
 from spinewise.page import charts
 from spinewise.page.grids import table
 from spinewise.page.model import Answer, Answers, Chart, Charts, Item, Part, Section, Words
@@ -42,21 +41,36 @@ def part(comparison: Comparison, name: str, extra: tuple[Section, ...] = ()) -> 
             *job_sections(comparison),
             *extra,
             Section("What happened", (table(happened_table(comparison), legend(happened_table(comparison))),)),
-            *told(comparison.spec, comparison.labels[0]),
+            *told(comparison.spec, *of_first(comparison)),
             Section("How to read this", (Words(tuple(reading(comparison)), listed=True),)),
         ),
     )
 
 
-def told(spec: Spec, of: str) -> list[Section]:
-    """The section that says what was simulated, from the resolved spec of the runs that are called `of`.
+def of_first(comparison: Comparison) -> tuple[str, ...]:
+    """The run whose spec is told, and the loads at which it was repeated."""
+    first, *others = [loads.words(comparison.spec, load) for load in comparison.loads]
+    label = comparison.labels[0]
+    return (f"{label} at load {first}", f"repeated at load {', '.join(others)}") if others else (label,)
+
+
+def shown_run(comparison: Comparison) -> str:
+    """Load and seed of the runs that `side_by_side` shows, if there are others."""
+    load = f"load {loads.words(comparison.spec, comparison.loads[-1])}" if len(comparison.loads) > 1 else ""
+    seed = f"seed {comparison.seeds[0]}" if len(comparison.seeds) > 1 else ""
+    one = ", ".join(filter(None, (load, seed)))
+    return f"The runs of {one}." if one else ""
+
+
+def told(spec: Spec, of: str, *more: str) -> list[Section]:
+    """The section that says what was simulated, from the resolved spec of the runs called `of`; `more` about them.
 
     Results of older versions may lack a part of the spec, and its files may have gone: then there is no section.
     """
     if not {"topology", "transport", "traffic"} <= spec.keys():
         return []
     try:
-        lines = [f"as for {of}, where the others do not set it", *simulated(spec)]
+        lines = [f"as for {of}, where the others do not set it", *simulated(spec), *more]
     except SpecError:
         return []
     return [Section("What was simulated", (Words(tuple(lines), listed=True),))]
@@ -65,8 +79,8 @@ def told(spec: Spec, of: str) -> list[Section]:
 def subtitle(comparison: Comparison) -> str:
     """The comparison in a line."""
     count = len(comparison.seeds)
-    loads = [load_name(comparison, load) for load in comparison.loads if load is not None]
-    at = f", load {', '.join(loads)}" if loads else ""
+    names = [load_cell(comparison, load) for load in comparison.loads if load is not None]
+    at = f", {load_head(comparison)} {', '.join(names)}" if names else ""
     return f"{', '.join(comparison.labels)}{at}, {count} seed{'s' * (count != 1)}"
 
 
@@ -223,7 +237,7 @@ def job_sections(comparison: Comparison) -> list[Section]:
         return []
     looks = charts.looked(comparison.labels)
     found = [charts.of_bars(figures.job_panel(comparison, e, m), looks) for e in entries for m in figures.JOB_METRICS]
-    note = f"At load {units.plain(comparison.loads[-1])}. " if len(comparison.loads) > 1 else ""
+    note = f"At load {load_name(comparison, comparison.loads[-1])}. " if len(comparison.loads) > 1 else ""
     return [
         Section(
             "Collectives and rounds",

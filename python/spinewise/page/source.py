@@ -137,7 +137,8 @@ def part(source: Source, sources: Sequence[Source], making: Making) -> Part:
         return run_part(source, source.found, sources, making)
     if isinstance(source.found, Comparison):
         runs = of_comparison.side_by_side(source.found, source.place, making)
-        return of_comparison.part(source.found, source.name, moving.sections(runs, making) if runs else ())
+        which = of_comparison.shown_run(source.found)
+        return of_comparison.part(source.found, source.name, moving.sections(runs, making, which) if runs else ())
     return kept_part(source.found, source.name)
 
 

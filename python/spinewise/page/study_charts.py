@@ -12,7 +12,7 @@ from spinewise.measures import units
 from spinewise.page import charts
 from spinewise.page.charts import Looks, rounded
 from spinewise.page.model import Axis, Chart, Curve
-from spinewise.show.plot import LOG_ABOVE
+from spinewise.show.plot import LOG_ABOVE, SHADE
 from spinewise.studies.conduct import Conducted
 from spinewise.studies.report import shown
 from spinewise.studies.study import Study
@@ -150,7 +150,7 @@ def stretches(over: Sequence[float], numbers: Sequence[float]) -> tuple[tuple[fl
     """Narrow stretches around the x of overloaded points."""
     if wide(numbers):
         return tuple((x / NEAR_BY, x * NEAR_BY, "overloaded") for x in over)
-    half = 0.012 * ((max(numbers) - min(numbers)) or 0.1 * abs(max(numbers)) or 1.0)
+    half = SHADE * ((max(numbers) - min(numbers)) or 0.1 * abs(max(numbers)) or 1.0)
     return tuple((x - half, x + half, "overloaded") for x in over)
 
 

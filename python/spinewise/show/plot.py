@@ -25,6 +25,8 @@ LOG_ABOVE = 20.0
 MOST_TICKS = 12
 # Letters that an axis has room for, side by side.
 ROOM_LETTERS = 40
+# How far the shade of an overload reaches to either side of its x, as a share of the axis: more than its markers do.
+SHADE = 0.042
 # The width of the curves above one word, as a share of the way to the next word, and their largest distance.
 ABOVE_A_WORD, MOST_APART = 0.7, 0.2
 
@@ -54,6 +56,7 @@ class Panel:
         lines: draw plain lines without markers or error bars (time series).
         log_x: a logarithmic x axis, of base 2.
         words: the text on the x axis in place of numbers, by x; points are then not joined.
+        above_zero: whether no value can be below zero, so that intervals end there.
     """
 
     title: str
@@ -65,6 +68,7 @@ class Panel:
     lines: bool = False
     log_x: bool = False
     words: Mapping[float, str] = field(default_factory=dict)
+    above_zero: bool = False
 
     def along(self, x: float) -> float:
         """The position of `x`, in the units in which the axis is even."""
@@ -138,9 +142,9 @@ def draw(axes: Axes, panel: Panel, looks: Mapping[str, Look]) -> None:
         apart = min(MOST_APART, ABOVE_A_WORD / len(near)) if panel.words else spread
         shift = apart * (near.index(curve) - (len(near) - 1) / 2.0)
         style: Look = {**own, "linestyle": "none"} if panel.words else own
-        draw_points(axes, curve, [panel.moved(x, shift) for x in curve.x], style)
+        draw_points(axes, curve, [panel.moved(x, shift) for x in curve.x], style, above_zero=panel.above_zero)
     for x in panel.shaded:
-        half = ABOVE_A_WORD / 2.0 if panel.words else 6 * spread
+        half = ABOVE_A_WORD / 2.0 if panel.words else SHADE * (x_span(panel) or 1.0)
         axes.axvspan(panel.moved(x, -half), panel.moved(x, half), color="#F0E0E0", zorder=0)
     scale_axis(axes, panel)
     if panel.log_x:
@@ -167,11 +171,12 @@ def name_axis(axes: Axes, panel: Panel) -> None:
             label.set_horizontalalignment("right")
 
 
-def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: Look) -> None:
-    """A line with markers at `x` and error bars; hollow markers if something is left out."""
+def draw_points(axes: Axes, curve: Curve, x: Sequence[float], style: Look, *, above_zero: bool = False) -> None:
+    """A line with markers at `x` and error bars, none below zero if so asked; hollow where something is left out."""
     y = [point.mean for point in curve.y]
     half = [point.half if math.isfinite(point.half) else 0.0 for point in curve.y]
-    axes.errorbar(x, y, yerr=half, label=legible(curve.label), capsize=2, elinewidth=0.9, **style)
+    below = [min(reach, value) if above_zero else reach for reach, value in zip(half, y, strict=True)]
+    axes.errorbar(x, y, yerr=[below, half], label=legible(curve.label), capsize=2, elinewidth=0.9, **style)
     for index, hollow in enumerate(curve.hollow):
         if hollow:
             axes.plot(

@@ -105,6 +105,14 @@ class BatchProgress:
             if self.bar is not None and self.task is not None:
                 self.bar.update(self.task, total=self.budget_s or float(self.total))
 
+    def warned(self, line: str) -> None:
+        """Receive a warning about what is to be made."""
+        if self.bar is None:
+            say(line)
+        else:
+            # Another console would write into the bar.
+            self.bar.console.print(line)
+
     def expected(self, seconds: float | None) -> None:
         """Receive the seconds until all runs will have ended."""
         with self.lock:
