@@ -75,7 +75,8 @@ def test_a_large_fabric_is_sent_to_an_advice_that_is_not_refused(
     assert '" --schemes ecmp,letflow --' in capsys.readouterr().out
     monkeypatch.setattr(new, "default_jobs", lambda: 2)
     wishes = Wishes(schemes=("ecmp", "letflow"))
-    assert new.race(wishes, 0.1) == ""
+    assert new.race(wishes, 0.1) == " --schemes ecmp,letflow"
+    assert new.race(Wishes(), 0.1) == ""
     assert new.race(wishes, 5.0) == " --schemes ecmp,letflow"
     assert new.race(wishes, 60.0) == " --schemes ecmp,letflow --budget 12min"
 

@@ -159,10 +159,10 @@ def told(wishes: Wishes, where: place.Place, found: Validation, warnings: list[N
 
 
 def race(wishes: Wishes, run_s: float) -> str:
-    """Options of `advise` that make its first runs fit its budget, if a run takes too long to try all schemes."""
-    jobs = default_jobs()
+    """Options of `advise`: the schemes asked for, or those that fit its budget if a run takes too long to try all."""
+    jobs, schemes = default_jobs(), f" --schemes {shlex.quote(','.join(wishes.compared))}"
     if pilot_s(run_s, len(sheets()), jobs) <= BUDGET_S:
-        return ""
+        return schemes if wishes.schemes else ""
     needed = rounded_up(ESTIMATED_ROOM * pilot_s(run_s, len(wishes.compared), jobs))
     budget = f" --budget {units.clock(needed)}" if needed > BUDGET_S else ""
-    return f" --schemes {shlex.quote(','.join(wishes.compared))}{budget}"
+    return f"{schemes}{budget}"
