@@ -8,7 +8,6 @@ from spinewise.comparison.cells import Comparison, job_value
 from spinewise.comparison.tables import Column, by_scheme
 from spinewise.comparison.verdict import Question
 from spinewise.measures import units
-from spinewise.measures.collectives import GATHERS, Job
 from spinewise.measures.stats import Interval
 from spinewise.show.terminal import Grid
 
@@ -23,16 +22,7 @@ def rounds_table(comparison: Comparison, entry: str) -> Grid:
     def unfinished(label: str, load: float | None) -> int:
         return sum(cell.jobs[entry].unfinished for cell in comparison.at(label, load))
 
-    return by_scheme(comparison, f"{entry}: {title(comparison.cells[0].jobs[entry])}", columns, unfinished)
-
-
-def title(job: Job) -> str:
-    """Rounds, hosts and size, in words: "1 round of all_reduce in each of 4 groups of 8 hosts, 400 kB each"."""
-    each = job.rounds // job.groups if job.groups and job.rounds % job.groups == 0 else 0
-    if job.groups < 2 or not each or job.kind in GATHERS:
-        return job.title
-    amount = f", {job.size} {'to each other' if job.kind == 'all_to_all' else 'each'}" if job.size else ""
-    return f"{units.counted(each, 'round')} of {job.kind} in each of {job.who}{amount}"
+    return by_scheme(comparison, f"{entry}: {comparison.cells[0].jobs[entry].title}", columns, unfinished)
 
 
 def shown(comparison: Comparison, entry: str) -> list[tuple[str, str]]:

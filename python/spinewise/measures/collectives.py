@@ -222,14 +222,12 @@ class Job:
 
     @property
     def title(self) -> str:
-        """Rounds, hosts and size, in words: "1 round of incast, 6 senders, 30 kB each"."""
-        each = " to each other" if self.kind == "all_to_all" else " each"
-        parts = [
-            f"{counted(self.rounds, 'round')} of {self.kind}",
-            self.who,
-            *([self.size + each] if self.size else []),
-        ]
-        return ", ".join(parts)
+        """Rounds, hosts and size, in words: "1 round of all_reduce in each of 4 groups of 8 hosts, 400 kB each"."""
+        size = f", {self.size} {'to each other' if self.kind == 'all_to_all' else 'each'}" if self.size else ""
+        each, rest = divmod(self.rounds, max(self.groups, 1))
+        if self.groups > 1 and each and not rest and self.kind not in GATHERS:
+            return f"{counted(each, 'round')} of {self.kind} in each of {self.who}{size}"
+        return f"{counted(self.rounds, 'round')} of {self.kind}, {self.who}{size}"
 
 
 class Collectives:
