@@ -21,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates/policy crates/sim crates/py -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
-.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab test-agent fuzz site wheel check fmt lint bench docs clean tools
+.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab test-agent compiled fuzz site wheel check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -161,6 +161,10 @@ test-agent: agent ## The agent between network namespaces and in the kernel: nee
 
 fuzz: build ## N specs at random (20000), each refused in words or run: make fuzz N=1000 SEED=2
 	PYTHONPATH=tests/python $(BIN)/python -m fuzz --specs $(N) --seed $(SEED) --jobs $(JOBS) --keep $(OUT)/fuzz
+
+compiled: $(VENV)/.stamp-packages
+	cargo test --workspace --no-run --quiet
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 lint: build
 	cargo fmt --all --check
