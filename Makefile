@@ -21,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates/policy crates/sim crates/py -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
-.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab test-agent compiled fuzz site wheel check fmt lint bench docs clean tools
+.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab test-agent compiled compiled-agent fuzz site wheel check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -165,6 +165,9 @@ fuzz: build ## N specs at random (20000), each refused in words or run: make fuz
 compiled: $(VENV)/.stamp-packages
 	cargo test --workspace --no-run --quiet
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+compiled-agent: agent
+	cargo test --quiet -p spinewise-agent --features datapath --test fabric --no-run
 
 lint: build
 	cargo fmt --all --check
