@@ -223,10 +223,7 @@ def say_level(level: str) -> str:
 
 def percent(value: float | None) -> str:
     """A share in percent with its sign, which zero does not have."""
-    if value is None or math.isnan(value):
-        return units.NOTHING
-    text = f"{100.0 * value:+.1f}"
-    return f"{'0.0' if text in ('+0.0', '-0.0') else text} %"
+    return units.NOTHING if value is None or math.isnan(value) else units.signed_percent(value, " ")
 
 
 def interval(low: float | None, high: float | None) -> str:

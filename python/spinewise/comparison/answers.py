@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from spinewise.comparison.cells import Comparison, signed_percent
+from spinewise.comparison.cells import Comparison
 from spinewise.comparison.reasons import Reason
 from spinewise.comparison.tables import bracketed, load_name, of_seeds, plus_minus
 from spinewise.comparison.verdict import FEWEST_SEEDS, Verdict, verdicts
@@ -82,7 +82,7 @@ def two_tests(found: Verdict) -> list[str]:
     change, sure = found.against, found.other in found.beats
     if found.other is None or change.n < stats.FEWEST_PAIRS or change.excludes_zero == sure:
         return []
-    ends = f"{signed_percent(change.low)} to {signed_percent(change.high)}"
+    ends = f"{units.signed_percent(change.low)} to {units.signed_percent(change.high)}"
     if sure:
         return [f"surely less than {found.other} by the ratios seed by seed; the interval of the difference, {ends},"
                 " includes zero"]  # fmt: skip

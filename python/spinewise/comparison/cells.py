@@ -110,12 +110,6 @@ def attribute(summary: ClassSummary, path: str) -> float:
         raise KeyError(f"no metric {path!r}; there are {known}") from None
 
 
-def signed_percent(fraction: float, gap: str = "") -> str:
-    """A difference in percent with its sign, which zero has not; `gap` comes before the unit."""
-    text = f"{100.0 * fraction:+.1f}"
-    return f"{text[1:] if text[1:] == '0.0' else text}{gap}%"
-
-
 def beside_first(own: stats.Interval, against: stats.Interval) -> dict[str, float]:
     """A mean with its interval, and the difference from the first scheme, as in records."""
     return {
@@ -393,4 +387,4 @@ class Comparison:
         own, against = (each(label, load, ALL, metric, entry) for each in (self.interval, self.difference))
         half = f" ±{units.duration(own.half, 2)}" if math.isfinite(own.half) else ""
         known = label != self.labels[0] and math.isfinite(against.mean)
-        return units.duration(own.mean) + half, signed_percent(against.mean) if known else ""
+        return units.duration(own.mean) + half, units.signed_percent(against.mean) if known else ""

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from spinewise.comparison.cells import signed_percent
 from spinewise.measures import units
 from spinewise.measures.summary import ALL, Summary
 from spinewise.measures.tables import numbers
@@ -72,7 +71,7 @@ class Matched:
         said = (
             f"{label}: of {units.counted(self.both, 'flow')} that finished in both, {self.faster:,} took less time than"
             f" in {first} and {self.slower:,} more; the geometric mean of FCT changes by"
-            f" {signed_percent(self.ratio - 1.0, ' ')}."
+            f" {units.signed_percent(self.ratio - 1.0, ' ')}."
         )
         alone = [
             f"{units.counted(count, 'flow')} finished in {which} alone"
@@ -247,7 +246,7 @@ def change(value: float, first: float) -> str:
     """The difference of a value from the first, in percent; "" if it is negligible."""
     if not (math.isfinite(value) and math.isfinite(first) and first) or value == first:
         return ""
-    return f" ({signed_percent(value / first - 1.0, ' ')})"
+    return f" ({units.signed_percent(value / first - 1.0, ' ')})"
 
 
 def completion_times(run: Result) -> Numbers:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from spinewise.comparison import loads
-from spinewise.comparison.cells import Comparison, signed_percent
+from spinewise.comparison.cells import Comparison
 from spinewise.comparison.verdict import Question, apart_from_first, flows_question
 from spinewise.measures import units
 from spinewise.measures.classes import TAIL_FROM
@@ -145,7 +145,7 @@ def bracketed(interval: Interval, *, sure: bool) -> str:
     """A paired difference in percent, in brackets if it is uncertain. With one seed, certainty is unknown."""
     if not math.isfinite(interval.mean):
         return units.NOTHING
-    text = signed_percent(interval.mean)
+    text = units.signed_percent(interval.mean)
     return text if sure or interval.n < 2 else f"({text})"
 
 

@@ -345,7 +345,7 @@ def beaten(comparison: Comparison, asked: Question, load: float | None, order: l
 def surely_less(
     comparison: Comparison, asked: Question, load: float | None, pair: tuple[str, str], judged: int
 ) -> bool:
-    """Whether the first of a pair is surely less than the second, by the test of ties among so many judged schemes."""
+    """Whether the first of a pair is surely less than the second, corrected for the number of judged schemes."""
     one, other = ([asked.value(cell) for cell in comparison.at(label, load)] for label in pair)
     return stats.is_less(one, other, (1.0 - stats.CONFIDENCE) / max(judged - 1, 1))
 

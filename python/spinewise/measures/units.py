@@ -57,6 +57,12 @@ def size(value: float, significant: int = 3) -> str:
     return text if text == NOTHING else f"{text}B" if " " in text else f"{text} B"
 
 
+def signed_percent(fraction: float, gap: str = "") -> str:
+    """A difference in percent with its sign, which zero does not have; `gap` comes before the unit."""
+    text = f"{100.0 * fraction:+.1f}"
+    return f"{text[1:] if text[1:] == '0.0' else text}{gap}%"
+
+
 def percent(fraction: float, significant: int = 3) -> str:
     """A fraction as a percentage."""
     return f"{digits(100.0 * fraction, significant)} %" if math.isfinite(fraction) else NOTHING
