@@ -110,7 +110,8 @@ def __getattr__(name: str) -> object:
     if name == "core":
         return import_module("spinewise.core")
     if name in LATER:
-        return getattr(import_module(LATER[name]), name)
+        # Kept: hooks of schemes ask for `sw.ANY` or `sw.us` a million times.
+        return globals().setdefault(name, getattr(import_module(LATER[name]), name))
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

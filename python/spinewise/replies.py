@@ -100,16 +100,19 @@ class Measured(TypedDict):
 
 
 class Worst(TypedDict):
-    """The node whose links to other switches are in greatest demand, and the direction."""
+    """The place whose links are in greatest demand, and the direction.
+
+    Up and down are the links of a leaf or a pod to other switches; the others those of a leaf's hosts together.
+    """
 
     at: str
-    direction: Literal["up", "down"]
+    direction: Literal["up", "down", "from hosts", "to hosts"]
 
 
 class Loads(TypedDict):
     """Offered load by definition, as fractions of capacity, when most is offered.
 
-    `worst` is the leaf or pod of `wire_of_available`; reports of older engines have none. `without` are the traffic
+    `worst` is the place of `wire_of_available`; reports of older engines have none. `without` are the traffic
     entries without a rate: their bytes come all at once, or when the network permits.
     """
 

@@ -61,6 +61,18 @@ def test_nodes_with_one_link_are_hosts_and_come_first_in_the_order_of_the_file(t
     assert found.notes == []
 
 
+def test_links_listed_from_both_ends_and_columns_not_read_are_told(tmp_path: Path) -> None:
+    text = "a,b,rate_gbps,delay_ns,count\nh1,t1,25,500,1\nt1,s1,40,1,2\ns1,t1,40,1,2\nt1,s1,40,1,2\ns1,t1,40,1,2\n"
+    path = write(tmp_path, text)
+    found = named.read(path)
+    assert len(found.topology.links) == 5
+    assert found.notes == [
+        f"{path}: columns that are not read: count",
+        f"{path}: line 4 has the ends of line 3 the other way round, and 1 more: each line is a link of its own, so a"
+        " list of links from both ends has twice as many as the fabric",
+    ]
+
+
 def test_the_table_names_nodes_and_links_and_is_a_spec(tmp_path: Path) -> None:
     table = tomllib.loads(named.read(write(tmp_path, LINKS)).toml())["topology"]
     assert table["names"] == NAMES

@@ -23,7 +23,32 @@ def write(folder: Path, text: str) -> Path:
 def test_columns_are_found_by_name_in_any_order(tmp_path: Path) -> None:
     found = records.read(write(tmp_path, "start_us,dst,note,size_bytes,src\n# x\n2.5,1,a,10,0\n0,3,b,0,2\n"), Columns())
     assert [tuple(flow) for flow in found.flows] == [(0, 1, 0, None, 10, 2_500_000), (2, 3, 0, None, 1, 0)]
-    assert found.notes == [f"{tmp_path / 'flows.csv'}: line 4: size 0 taken as 1"]
+    file = tmp_path / "flows.csv"
+    assert found.notes == [f"{file}: line 4: size 0 taken as 1", f"{file}: columns that are not read: note"]
+
+
+def test_empty_rows_are_told_and_rows_without_a_host_refused(tmp_path: Path) -> None:
+    found = records.read(write(tmp_path, "src,dst,size_bytes,start_us\n0,5,10,7\n,,,\n\n1,2,3,4\n"), Columns())
+    assert len(found.flows) == 2
+    assert found.notes == [f"{tmp_path / 'flows.csv'}: line 3: an empty row"]
+    for row, key in ((",,500,2", "line 3, src"), ("1,,500,2", "line 3, dst")):
+        with pytest.raises(sw.SpecError, match="a host") as caught:
+            records.read(write(tmp_path, f"src,dst,size_bytes,start_us\n0,5,10,7\n{row}\n"), Columns())
+        assert caught.value.key == key
+
+
+def test_starts_have_one_column_and_one_unit(tmp_path: Path) -> None:
+    row = "src,dst,size_bytes,start_us\n0,5,10,7\n"
+    assert records.read(write(tmp_path, row), Columns(start_unit="us")).flows[0].start_ps == 7_000_000
+    with pytest.raises(sw.SpecError, match="us, as the column start_us says"):
+        records.read(write(tmp_path, row), Columns(start_unit="s"))
+    two = "src,dst,size_bytes,start_us,start_ns\n0,5,10,1,77\n"
+    with pytest.raises(sw.SpecError, match="one column of starts, or --columns start=NAME") as caught:
+        records.read(write(tmp_path, two), Columns())
+    assert caught.value.value == "start_us, start_ns"
+    assert records.read(write(tmp_path, two), Columns({"start": "start_ns"})).flows[0].start_ps == 77_000
+    with pytest.raises(sw.SpecError, match="one column of this name"):
+        records.read(write(tmp_path, "src,dst,size_bytes,size_bytes,start_us\n0,5,10,9,7\n"), Columns())
 
 
 def test_other_names_and_units_are_told(tmp_path: Path) -> None:
@@ -156,7 +181,7 @@ def test_hosts_of_one_prefix_share_a_rack(tmp_path: Path, capsys: pytest.Capture
         (["--rack-of", "/200", "--hosts-per-leaf", "4"], "such as /24, at most /128"),
         (["--rack-of", "/33", "--hosts-per-leaf", "4"], "an IPv4 or IPv6 address of at least that many bits"),
         (["--rack-of", "/16", "--hosts-per-leaf", "3"], "4 or more: 10.0.0.0/16 has 4 hosts"),
-        (["--hosts", "map.csv"], "map.csv has none for it"),
+        (["--hosts", "map.csv"], "a name that has a row in map.csv (--hosts)"),
         (["--hosts", "map.csv", "--rack-of", "/24"], "one of the two"),
         (["--hosts", "header.csv"], "the header name,host"),
         (["--hosts", "again.csv"], "each name and each host once"),
@@ -190,7 +215,7 @@ def test_starts_that_no_run_reaches_are_told(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("start,src,dst,bytes\n0.5,0,1,9\n", "flows.csv --columns size=NAME,start=NAME --start-unit s --out FILE"),
+        ("start,src,dst,bytes\n0.5,0,1,9\n", "flows.csv --out FILE` reads columns of other names"),
         ("src,dst,size_bytes,start_ns\n0,1,9,1700000000000000000\n", "18446744073709551 ns: `spinewise import flows"),
     ],
 )

@@ -145,12 +145,11 @@ impl Recorder {
         (node, candidates, rows): (NodeId, usize, usize),
     ) -> (Way, u32) {
         let sees = &bank.sheet().sees;
-        let traced = packet.of_flow() && self.traced[packet.subflow()];
         let now = call.now;
         let ports = if let Room::Switch(view) = &call.room { Some(view.candidates) } else { None };
         // A fault may have left a switch one port.
         let few = candidates < 2 && (ports.is_none() || rows < 2);
-        if !traced || few || !(self.tells_hashes || sees.decides == Decides::Chooses) {
+        if few || !self.wants(sees, packet) {
             return bank.pick_any(call, packet, seen);
         }
         let before = *packet;
@@ -175,11 +174,16 @@ impl Recorder {
     /// its flow is traced.
     #[cold]
     pub fn pass(&mut self, sees: &'static Sees, (at, node): (Time, NodeId), packet: &Packet, port: u16) {
-        let traced = packet.of_flow() && self.traced[packet.subflow()];
-        if traced && (self.tells_hashes || sees.decides == Decides::Chooses) {
+        if self.wants(sees, packet) {
             let made = Made { at, node, packet: *packet, sees, rule: None, chosen: 0 };
             self.write(&made, true, vec![Way(port)], vec![f64::NAN; sees.values(1)]);
         }
+    }
+
+    /// Whether the scheme's choice for a packet is to be written down.
+    fn wants(&self, sees: &Sees, packet: &Packet) -> bool {
+        let chooses = self.tells_hashes || sees.decides == Decides::Chooses;
+        chooses && packet.of_flow() && self.traced[packet.subflow()]
     }
 
     /// Writes a choice down between these ways, if there is one, or would be without a fault.

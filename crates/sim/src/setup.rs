@@ -320,6 +320,8 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         host_rates: &host_rates,
         uplink_rate_of_leaf: &uplinks,
     };
+    let mut hosts = vec![0; uplinks.len()];
+    topology.leaf_of.iter().zip(&host_rates).for_each(|(&leaf, rate)| hosts[leaf as usize] += rate);
     let pods = topology.tree.map(|tree| tree.leaves_per_pod).zip(topology.pod_rates());
     let (mut list, mut waits) = (Vec::new(), Waits::default());
     let (mut offered, mut without) = (Vec::new(), Vec::new());
@@ -332,6 +334,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
         nominal: &uplinks,
         up: &up,
         down: &down,
+        hosts: &hosts,
         pods: pods.as_ref().map(|(leaves, (up, down))| (*leaves, &up[..], &down[..])),
     };
     for (entry, traffic) in spec.traffic.iter().enumerate() {

@@ -250,13 +250,8 @@ impl Switch {
                 0
             }
             _ if tagged => self.tagged(w.net, &hand.packet, leaf, candidates),
-            // Control packets are hashed, whatever the scheme does with traffic. So is everything where the scheme only
-            // hashes, unless its choices are recorded.
-            _ if self.hashes && w.log.recorder.is_none()
-                || in_port == MADE_HERE
-                || hand.packet.kind == Kind::Message
-                || is_unseen(w.net, &hand.packet) =>
-            {
+            // Where the scheme only hashes, it need not be asked, unless its choices are recorded.
+            _ if self.hashes && w.log.recorder.is_none() || !asks_scheme(w.net, in_port, &hand.packet) => {
                 hand.packet.hashed(&w.net.hashing).spread(self.salt, candidates.len() as u32) as usize
             }
             _ => {
@@ -505,6 +500,12 @@ fn ports_of(id: SwitchId, net: &Net, queues: u16) -> Vec<Port> {
 #[inline]
 fn is_unseen(net: &Net, packet: &Packet) -> bool {
     net.acks_by_ecmp && packet.kind == Kind::Ack
+}
+
+/// Whether the fabric's scheme chooses its way. Control packets are hashed, whatever the scheme does with traffic.
+#[inline(always)]
+fn asks_scheme(net: &Net, in_port: u16, packet: &Packet) -> bool {
+    in_port != MADE_HERE && packet.kind != Kind::Message && !is_unseen(net, packet)
 }
 
 /// Takes the fabric scheme's header off a packet that leaves the fabric.

@@ -13,6 +13,7 @@ from spinewise.own.contract import OwnClass, facts_of, name_of
 from spinewise.plain import shown
 from spinewise.runs.jobs import resolved_case
 from spinewise.shapes import Spec
+from spinewise.specs.hints import OWN
 from spinewise.specs.kinds import family_of, trims
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import Variant, parse_list, path_of
@@ -180,17 +181,16 @@ def find(
     Raises:
         SpecError: the spec is invalid, a variant in `schemes` is wrong in itself, or nothing is left to choose from.
     """
-    known = sheets()
+    brought = own_sheets(schemes) | own_sheets(own)
+    known = sheets() | brought
     table = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
     name = str(table["name"]) if table and "name" in table else TODAY
     if name not in known:
-        raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known))
+        raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known) or OWN)
     listed = parse_list(list(known) if schemes is None else schemes, own)
     # Whatever its label is.
-    today = next((one for one in listed if one.name == name and not one.settings), Variant(name, name))
+    today = next((one for one in listed if one.name == name and one.is_plain), Variant(name, name))
     wanted = [one for one in listed if one != today]
-    brought = own_sheets(schemes) | own_sheets(own)
-    known |= brought
     # Errors in the spec are reported for what runs today, before any scheme is called unfit.
     resolved_case("", today.apply(spec), spec.get("seed", 1), named(today))
     found, others = [made(spec, today, today, known[today.name])], []

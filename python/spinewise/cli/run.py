@@ -9,7 +9,7 @@ from spinewise import core
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.measures.fabric import size_of
-from spinewise.own.contract import give
+from spinewise.own.contract import instead
 from spinewise.own.load import load_scheme
 from spinewise.runs import api
 from spinewise.runs.folder import new_results
@@ -23,7 +23,7 @@ def command(args: argparse.Namespace) -> int:
     """Simulate one spec, print its summary, and keep its results if requested."""
     given = load(args.spec, args.set)
     if args.scheme_file:
-        given = give(given, load_scheme(args.scheme_file))
+        given = instead(given, load_scheme(args.scheme_file), args.set)
     if args.capture:
         set_path(given, "metrics.capture.at", args.capture)
     spec = resolve(given, seed=args.seed)

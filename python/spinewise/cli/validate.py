@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from spinewise.cli.output import print_json
 from spinewise.measures import units
-from spinewise.own.contract import give
+from spinewise.own.contract import instead
 from spinewise.own.load import load_scheme
 from spinewise.runs.validation import Estimate, validate
 from spinewise.show import offered
@@ -19,7 +19,7 @@ def command(args: argparse.Namespace) -> int:
     """Check a spec, and report what it would run and the cost."""
     plain = load(args.spec, args.set)
     if args.scheme_file:
-        plain = give(plain, load_scheme(args.scheme_file))
+        plain = instead(plain, load_scheme(args.scheme_file), args.set)
     found, derived = validate(plain), worked_out(plain)
     spec = found.spec
     if args.json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -163,6 +164,9 @@ class Accounts:
                     if flow in self.passed
                     else waits.at_choices(path, whole - travel)
                 )
+                # What is known of each port may be more than the packet waited in all, by a packet's time or two.
+                excess = max(sum(found.values()) / (whole - travel), 1.0) if whole > travel else math.inf
+                found = {link: int(wait / excess) for link, wait in found.items()}
                 ps[TRAVEL] += travel
                 spent.routes[waits.route(path) or ELSEWHERE] += travel / PS_PER_US
                 ps[part] += whole - travel

@@ -156,7 +156,8 @@ def because(found: Difference, difference: float, ratio: float) -> str:
         return ". A difference of this size may be chance."
     if mean * difference <= 0.0:
         took = f"{shown(found, abs(mean))} {'more' if mean > 0 else 'less'} on average" if mean else "as long in both"
-        return f". The same flows do not show why: those in either tail took {took}."
+        whose = "those in either tail" if found.examined >= found.flows else "those examined of either tail"
+        return f". The same flows do not show why: {whose} took {took}."
     main = [part for part in found.parts if part.share >= COUNTS_FOR]
     # A flow sends the same bytes in both runs: how many of them back to back follows from the other parts.
     named = ([part for part in main if part.name != parts.OWN] or main)[:MOST_NAMED]

@@ -145,8 +145,29 @@ def read(path: str | Path, columns: Columns | None = None) -> Named:
     rows = [read_row(line, [word.strip() for word in row], source) for line, row in lines]
     if not rows:
         raise SpecError("(whole file)", "only a header", "at least one link", file=file)
-    missing = f"{file}: no column of delays: every link takes {USUAL_DELAY_NS} ns"
-    return Named(*arranged(rows, told.hosts, source), [missing] if source.places.delay is None else [])
+    return Named(*arranged(rows, told.hosts, source), notes(rows, source))
+
+
+def notes(rows: list[Row], source: Source) -> list[str]:
+    """What was assumed about the file, and what in it was not read."""
+    file, places, found = source.file, source.places, []
+    if places.delay is None:
+        found.append(f"{file}: no column of delays: every link takes {USUAL_DELAY_NS} ns")
+    read = {places.a, places.b, places.rate.place, *([places.delay.place] if places.delay else [])}
+    if unread := [name for place, name in enumerate(source.header) if place not in read]:
+        found.append(f"{file}: columns that are not read: {', '.join(unread)}")
+    first: dict[frozenset[str], Row] = {}
+    for row in rows:
+        first.setdefault(frozenset((row.a, row.b)), row)
+    earlier = [(row.line, first[frozenset((row.a, row.b))]) for row in rows]
+    if both := [(line, one.line) for (line, one), row in zip(earlier, rows, strict=True) if one.a != row.a]:
+        line, before = both[0]
+        more = f", and {len(both) - 1:,} more" if len(both) > 1 else ""
+        found.append(
+            f"{file}: line {line} has the ends of line {before} the other way round{more}: each line is a link of its"
+            " own, so a list of links from both ends has twice as many as the fabric"
+        )
+    return found
 
 
 def locate(header: list[str], told: Columns, line: int, file: str, hint: str | None) -> Places:

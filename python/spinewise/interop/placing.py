@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from io import StringIO
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -57,16 +57,14 @@ class Placing:
     hosts_per_leaf: int = 0
     option: str = "--hosts"
 
-    def of(self, names: set[str], file: str) -> Placed:
-        """The host of each of these names, which occur in `file`.
+    def of(self, names: Mapping[str, str], file: str) -> Placed:
+        """The host of each of these names, which occur in `file`, each first at the given line.
 
         Raises:
             SpecError: a name is missing in `told`, or is not an address; a rack has too many hosts.
         """
-        if "" in names:
-            raise SpecError("src, dst", "(nothing)", "a host in each row", file=file)
         if self.told is not None:
-            return Placed({name: self.host(name, self.told) for name in sorted(names)}, True, [])
+            return Placed({name: self.host(name, self.told, names[name], file) for name in sorted(names)}, True, [])
         if self.prefix is not None:
             return self.in_racks(names, self.prefix, file)
         if all(name.isascii() and name.isdecimal() for name in names):
@@ -79,16 +77,15 @@ class Placing:
         )
         return Placed(hosts, True, [note])
 
-    def host(self, name: str, told: Mapping[str, int]) -> int:
-        """The host given for a name."""
+    def host(self, name: str, told: Mapping[str, int], where: str, file: str) -> int:
+        """The host given for a name, which occurs there in a file."""
         if name not in told:
-            allowed = f"a file with a row for each host: {self.file} has none for it"
-            if self.option == "--topology":
-                allowed = f"a host of {self.file}"
-            raise SpecError(self.option, name, allowed, nearest(name, told))
+            which = "a row" if self.option == "--hosts" else "a host"
+            allowed = f"a name that has {which} in {self.file} ({self.option})"
+            raise SpecError(f"{where}, host", name, allowed, nearest(name, told), file=file)
         return told[name]
 
-    def in_racks(self, names: set[str], prefix: int, file: str) -> Placed:
+    def in_racks(self, names: Iterable[str], prefix: int, file: str) -> Placed:
         """Hosts rack by rack: a rack for each prefix, in the order of addresses."""
         nets = {name: network(name, prefix, file) for name in names}
         order = sorted(set(nets.values()), key=lambda net: (net.version, int(net.network_address)))

@@ -45,7 +45,7 @@ class Columns:
         """The place of each column, and the unit of starts in seconds.
 
         Raises:
-            SpecError: a column is missing, or the unit is unknown.
+            SpecError: a column is missing or there are several; the unit is unknown, or another than the column says.
         """
         wanted = {"src": "src", "dst": "dst", "size": "size_bytes", **self.names}
         if "start" not in wanted:
@@ -56,11 +56,21 @@ class Columns:
                 hint = f"--columns {what}=NAME says which it is"
                 near = nearest(name, header)
                 raise SpecError(f"column of {what}", name, allowed, f"{near}; {hint}" if near else hint, file=file)
-        unit = self.start_unit or unit_in(wanted["start"])
-        if unit is None:
+        for what, name in wanted.items():
+            if header.count(name) > 1:
+                allowed = f"one column of this name: {', '.join(header)}"
+                raise SpecError(f"column of {what}", name, allowed, file=file)
+        starts = [name for name in header if name.startswith("start") and unit_in(name)]
+        if "start" not in self.names and len(starts) > 1:
+            allowed = "one column of starts, or --columns start=NAME"
+            raise SpecError("column of start", ", ".join(starts), allowed, file=file)
+        named, given = unit_in(wanted["start"]), self.start_unit
+        if named is None and given is None:
             allowed = f"{', '.join(TIME_UNITS)}: the column {wanted['start']} does not say"
             raise SpecError("--start-unit", "(nothing)", allowed, file=file)
-        return {what: header.index(name) for what, name in wanted.items()}, TIME_UNITS[unit]
+        if named is not None and given not in (None, named):
+            raise SpecError("--start-unit", str(given), f"{named}, as the column {wanted['start']} says", file=file)
+        return {what: header.index(name) for what, name in wanted.items()}, TIME_UNITS[named or str(given)]
 
 
 def unit_in(name: str) -> str | None:
@@ -88,14 +98,24 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
     file = printable(path)
     header, rows = parquet_rows(path, file) if is_parquet(path) else csv_rows(path, file)
     places, unit = columns.locate(header, file)
+    unread = [name for at, name in enumerate(header) if at not in places.values()]
     found: list[tuple[str, str, int, int]] = []
+    first: dict[str, str] = {}
     empty: list[str] = []
     local: list[str] = []
+    blank: list[str] = []
     told: set[Fraction | None] = set()
     for where, row in rows:
+        if not any(row):
+            blank.append(where)
+            continue
         if len(row) != len(header):
             raise SpecError(f"{where}, all", f"{len(row)} fields", f"{len(header)}, as the header has", file=file)
         src, dst, size, start = (row[places[what]] for what in FIELDS)
+        for what, end in (("src", src), ("dst", dst)):
+            first.setdefault(end, where)
+            if not end:
+                raise SpecError(f"{where}, {what}", "(nothing)", "a host", file=file)
         if src == dst:
             local.append(where)
             continue
@@ -108,12 +128,17 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
     if not found:
         only = "only flows from a host to itself" if local else "only a header"
         raise SpecError("(whole file)", only, "at least one flow", file=file)
-    hosts, named, notes = (placing or Placing()).of({end for src, dst, _, _ in found for end in (src, dst)}, file)
+    hosts, named, notes = (placing or Placing()).of(first, file)
     notes += [
         f"{file}: {places[0]}" + (f" and {len(places) - 1:,} more" if len(places) > 1 else "") + f": {what}"
-        for places, what in ((empty, "size 0 taken as 1"), (local, "left out, a flow from a host to itself"))
+        for places, what in (
+            (empty, "size 0 taken as 1"),
+            (local, "left out, a flow from a host to itself"),
+            (blank, "an empty row"),
+        )
         if places
     ]
+    notes += [f"{file}: columns that are not read: {', '.join(unread)}"] if unread else []
     starts = [start for *_, start in found]
     if len(told) > 1 and max(starts) - min(starts) < PS_PER_NS:
         notes.append(f"{file}: all {len(found):,} flows start within a nanosecond: is the unit of starts right?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -58,6 +58,29 @@ def give(spec: Mapping[str, object], scheme: OwnClass) -> Spec:
     table = spec.get("scheme")
     kept = dict(table) if isinstance(table, Mapping) and table.get("name", made.name) == made.name else {}
     return cast(Spec, {**spec, "scheme": {**kept, "name": made.name, "source": source_of(scheme)}})
+
+
+def instead(spec: Mapping[str, object], scheme: OwnClass, overrides: Sequence[str]) -> Spec:
+    """`give` for a command that also has overrides of the spec, which may not be about another scheme.
+
+    Raises:
+        SpecError: an override sets the name of another scheme, or something of one.
+    """
+    table, name = spec.get("scheme"), name_of(scheme)
+    other = table.get("name") if isinstance(table, Mapping) else None
+    for override in overrides:
+        if override.startswith("scheme.") and other not in (None, name):
+            allowed = f"a key of {name}, which --scheme-file runs in place of {other}"
+            raise SpecError("--set", override, allowed, f"--set scheme.name={name} comes first where there are others")
+    return give(spec, scheme)
+
+
+def given_among(spec: Mapping[str, object], schemes: Sequence[OwnClass]) -> Spec:
+    """A copy of `spec` with the code of the scheme that it names, if that is one of these."""
+    table = spec.get("scheme")
+    name = table.get("name") if isinstance(table, Mapping) else None
+    meant = next((scheme for scheme in schemes if name_of(scheme) == name), None)
+    return cast(Spec, dict(spec)) if meant is None else give(spec, meant)
 
 
 def with_scheme(spec: Mapping[str, object], scheme: str | OwnClass) -> Spec:

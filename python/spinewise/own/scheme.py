@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
+from spinewise.own.fixed import fixed, refusal
 from spinewise.own.params import Param
 
 if TYPE_CHECKING:
@@ -240,11 +241,13 @@ class Scheme:
 
     @classmethod
     def _made(cls, values: dict[str, object]) -> Self:
-        """An object with these parameters, on which nothing can be set afterwards."""
+        """An object with these parameters, on which nothing can be set or changed afterwards."""
         made = cls.__new__(cls)
         for name, value in values.items():
             object.__setattr__(made, name, value)
         made.__init__()  # type: ignore[misc]
+        for name, value in list(vars(made).items()):
+            object.__setattr__(made, name, fixed(value, f"{cls.__name__}.{name}"))
         object.__setattr__(made, "_frozen", True)
         return made
 
@@ -258,10 +261,7 @@ class Scheme:
     def __setattr__(self, name: str, value: object) -> None:
         """State belongs in rows: an object is shared by all devices, and runs must be repeatable."""
         if self._frozen:
-            raise AttributeError(
-                f"{type(self).__name__}.{name} cannot be set while it runs: all devices share this object, "
-                "so keep state in rows (Flow, Peer, Route, Port, Node)"
-            )
+            raise AttributeError(refusal(f"{type(self).__name__}.{name} cannot be set"))
         object.__setattr__(self, name, value)
 
 

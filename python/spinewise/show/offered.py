@@ -29,10 +29,12 @@ def lines(spec: Spec, loads: Loads | None) -> list[str]:
 
 
 def worst(loads: Loads) -> str:
-    """The busiest leaf or pod, and its direction; "leaf" if unknown."""
+    """The busiest leaf, pod or hosts of a leaf, and the direction; "leaf" if unknown."""
     found = loads.get("worst")
     if not found:
         return "leaf"
+    if found["direction"] in ("from hosts", "to hosts"):
+        return f"rack's host links ({found['at']} {found['direction']})"
     return f"{'pod' if found['at'].startswith('pod') else 'leaf'} ({found['at']} {found['direction']})"
 
 

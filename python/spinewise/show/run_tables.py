@@ -249,8 +249,8 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         f" ({units.count(hops / wall if wall else math.nan)}/s) · {units.count(events)} events"
     )
     lines.append(
-        f"outcome hash {report['outcome_hash']} · spec hash {result.spec_hash[:16]} · seed {report['seed']}"
-        " (terms: docs/glossary.md)"
+        f"scheme {result.spec['scheme']['name']} · seed {report['seed']} · outcome hash {report['outcome_hash']}"
+        f" · spec hash {result.spec_hash[:16]} (terms: docs/glossary.md)"
     )
     return lines
 

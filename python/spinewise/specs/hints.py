@@ -78,8 +78,7 @@ def of_list(error: SpecError) -> str | None:
         usual = "`spinewise import goal`, `chakra`, `htsim-cm` and `simai-workload` write such files from traces"
         more = look or (usual if value == "missing" else "")
     elif value == "missing":
-        options = "--columns size=NAME,start=NAME --start-unit s --out FILE"
-        more = f"`spinewise import flows {file} {options}` reads columns of other names, units and separators"
+        more = f"`spinewise import flows {file} --out FILE` reads columns of other names, units and separators"
     elif column == "start_ns" and _NUMBER.fullmatch(value) and float(value) > LATEST_START_NS:
         more = (
             f"a start is at most {LATEST_START_NS} ns: `spinewise import flows {file} --from-first --out FILE` lets the"

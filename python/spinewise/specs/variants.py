@@ -45,6 +45,11 @@ class Variant:
     name: str
     settings: tuple[tuple[str, object], ...] = ()
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it sets nothing but the code of a scheme written in Python."""
+        return all(key == "source" for key, _ in self.settings)
+
     def running(self, source: dict[str, str]) -> Variant:
         """The same variant with the code of a scheme written in Python."""
         return replace(self, settings=(("source", source), *self.settings))

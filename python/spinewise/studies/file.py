@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spinewise.errors import SpecError, nearest
+from spinewise.own.contract import given_among
 from spinewise.own.scheme import Scheme
 from spinewise.plain import SHARE, as_whole, share, shown, unlike
 from spinewise.reading import SPEC_BYTES, printable, read_text
@@ -99,7 +100,7 @@ def read(
         path: the path of the file.
         overrides: overrides of its spec, as in ``--set``.
         until_ci: overrides that of [stop].
-        own: schemes written in Python that its grid may name; those it does not name come last.
+        own: schemes written in Python that its spec and its grid may name; those the grid does not name come last.
 
     Raises:
         SpecError: naming file, key, value and what is allowed.
@@ -140,7 +141,7 @@ def written(
     axes = axes_of(tables["grid"], own)
     return Written(
         name=text("study.name", study.get("name", path.stem), "a name"),
-        spec=spec_of(study.get("spec"), path.parent, overrides),
+        spec=given_among(spec_of(study.get("spec"), path.parent, overrides), own),
         axes=axes,
         seeds=seeds_of(study.get("seeds")),
         metrics=metrics_of(study.get("metrics", [DEFAULT])),

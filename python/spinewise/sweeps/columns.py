@@ -107,7 +107,10 @@ OF_RUN = (
     RUN,
     NAME,
     text("scheme", "name of its scheme"),
-    text("variant", "its scheme with its non-default parameters, in the syntax of `--schemes`"),
+    text(
+        "variant",
+        "its scheme with its non-default parameters (all of a scheme written in Python), in the syntax of `--schemes`",
+    ),
     text("transport", "its transport, with its loss recovery and congestion control: `rdma, irn, dcqcn`"),
     real("load", "the load of the first traffic entry that has one; null if none has"),
     Column("seed", "uint64", "", "its seed"),

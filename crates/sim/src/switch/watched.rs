@@ -1,10 +1,9 @@
 //! Choices outside the fast path: for traced flows, runs that follow a program, and guests.
 
-use super::{MADE_HERE, OwnPorts, Switch, is_unseen};
+use super::{OwnPorts, Switch, asks_scheme};
 use crate::ids::SwitchId;
 use crate::packet::{InHand, Packet};
 use crate::world::World;
-use spinewise_policy::Kind;
 
 impl Switch {
     /// Asks the scheme, which may be a guest, for the way, and records the choices of traced flows. Where a program is
@@ -48,8 +47,7 @@ impl Switch {
     #[cold]
     #[inline(never)]
     pub(super) fn note_only(&self, w: &mut World<'_>, (in_port, only): (u16, u16), leaf: SwitchId, packet: &Packet) {
-        let is_asked = in_port != MADE_HERE && packet.kind != Kind::Message && !is_unseen(w.net, packet);
-        if is_asked
+        if asks_scheme(w.net, in_port, packet)
             && w.net.topology.uplinks(self.id, leaf).len() > 1
             && let Some(recorder) = &mut w.log.recorder
         {

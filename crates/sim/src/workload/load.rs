@@ -17,7 +17,8 @@ const OVERLOAD: f64 = 0.95;
 /// The minimum share of all bytes for an entry to count over its own time: an entry with less has no time of its own.
 const LEAST_SHARE: f64 = 0.1;
 
-/// The offered traffic between leaves, relative to capacity, at the time of the highest offer.
+/// The offered traffic between leaves, relative to capacity, at the time of the highest offer; and that of the hosts of
+/// a leaf, where their own links cannot carry it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loads {
     /// Payload that leaves its rack over the nominal rate of all uplinks.
@@ -25,9 +26,10 @@ pub struct Loads {
     /// The same with headers and acknowledgements.
     pub wire_of_nominal: f64,
     /// Demand with headers and acknowledgements, over the capacity available to the worst-off leaf or pod and direction
-    /// (up or down); infinite if there is none.
+    /// (up or down); infinite if there is none. The links of a leaf's hosts together, traffic within the rack included,
+    /// count where their share exceeds 0.95.
     pub wire_of_available: f64,
-    /// The place of that worst case; `None` if nothing leaves a rack.
+    /// The place of that worst case; `None` if nothing leaves a rack and no rack's hosts are overloaded.
     pub worst: Option<Cut>,
     /// Whether `wire_of_available` exceeds 0.95.
     pub overloaded: bool,
@@ -35,22 +37,24 @@ pub struct Loads {
     pub without: Vec<u8>,
 }
 
-/// The links of a leaf, or of a pod, in one direction.
+/// The links of a leaf, of a pod, or of a leaf's hosts, in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The owner of the links.
     pub of: Of,
-    /// Towards its spines or cores, or from them.
+    /// Towards its spines or cores, or from them; of hosts, towards their leaf, or from it.
     pub side: Side,
 }
 
-/// A leaf or a pod, by number.
+/// A leaf, a pod, or the hosts of a leaf, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// A leaf.
     Leaf(SwitchId),
     /// A pod.
     Pod(u32),
+    /// All hosts of a leaf.
+    Hosts(SwitchId),
 }
 
 /// A direction.
@@ -62,12 +66,14 @@ pub enum Side {
     Down,
 }
 
-impl Side {
-    /// The word in reports.
-    const fn word(self) -> &'static str {
-        match self {
-            Side::Up => "up",
-            Side::Down => "down",
+impl Cut {
+    /// The direction in reports.
+    const fn direction(self) -> &'static str {
+        match (self.of, self.side) {
+            (Of::Hosts(_), Side::Up) => "from hosts",
+            (Of::Hosts(_), Side::Down) => "to hosts",
+            (_, Side::Up) => "up",
+            (_, Side::Down) => "down",
         }
     }
 }
@@ -85,10 +91,10 @@ impl Loads {
         let available = self.wire_of_available;
         let worst = self.worst.map(|cut| {
             let at = match cut.of {
-                Of::Leaf(number) => leaf(number),
+                Of::Leaf(number) | Of::Hosts(number) => leaf(number),
                 Of::Pod(number) => format!("pod{number}"),
             };
-            json!({"at": at, "direction": cut.side.word()})
+            json!({"at": at, "direction": cut.direction()})
         });
         json!({
             "payload_of_nominal": self.payload_of_nominal,
@@ -118,6 +124,8 @@ pub struct Capacity<'a> {
     pub up: &'a [u64],
     /// Bits per second that the spines can send down to each leaf, after overrides.
     pub down: &'a [u64],
+    /// Bits per second of the links of each leaf's hosts together.
+    pub hosts: &'a [u64],
     /// In a fat-tree: the number of leaves in a pod, and how much each pod can send up and receive from its cores.
     pub pods: Option<(u32, &'a [u64], &'a [u64])>,
 }
@@ -160,6 +168,8 @@ struct Bytes {
     wire: f64,
     leaves: Crossed,
     pods: Option<Crossed>,
+    /// Of the hosts of each leaf, traffic within the rack included.
+    hosts: Crossed,
 }
 
 impl Bytes {
@@ -168,13 +178,14 @@ impl Bytes {
         self.payload += other.payload * times;
         self.wire += other.wire * times;
         self.leaves.add_all(&other.leaves, times);
+        self.hosts.add_all(&other.hosts, times);
         if let (Some(pods), Some(others)) = (&mut self.pods, &other.pods) {
             pods.add_all(others, times);
         }
     }
 }
 
-/// Traffic that leaves racks, or pods, and traffic that comes in.
+/// Traffic that leaves racks, pods, or hosts, and traffic that comes in.
 #[derive(Clone, Debug)]
 struct Crossed {
     up: Vec<f64>,
@@ -188,9 +199,6 @@ impl Crossed {
 
     /// Data goes from one to another, and acknowledgements come back.
     fn add(&mut self, (from, to): (u32, u32), data: f64, acks: f64) {
-        if from == to {
-            return;
-        }
         let (from, to) = (from as usize, to as usize);
         self.up[from] += data;
         self.down[to] += data;
@@ -229,29 +237,36 @@ fn share(rate: f64, of: f64) -> f64 {
 impl Capacity<'_> {
     fn nothing(&self) -> Bytes {
         let pods = self.pods.map(|(_, up, _)| Crossed::new(up.len()));
-        Bytes { payload: 0.0, wire: 0.0, leaves: Crossed::new(self.nominal.len()), pods }
+        let leaves = || Crossed::new(self.nominal.len());
+        Bytes { payload: 0.0, wire: 0.0, leaves: leaves(), pods, hosts: leaves() }
     }
 
     /// Returns the demand of the flows of an entry that start `during` this time range. Retransmissions, handshakes and
-    /// probes do not count, nor does traffic within a rack.
+    /// probes do not count; traffic within a rack counts for its hosts alone.
     pub fn offered(&self, entry: u8, flows: &[FlowSpec], during: Option<Range<Time>>) -> Offered {
         let mut bytes = self.nothing();
+        let during = during.filter(|during| !during.is_empty());
         for flow in flows {
             let [from, to] = [flow.src, flow.dst].map(|host| self.leaf_of[host as usize]);
-            if from == to {
-                continue;
-            }
             let packets = flow.size.div_ceil(self.mss.max(1)) as f64;
             let data = flow.size as f64 + packets * self.header as f64;
             let acks = packets * self.ack as f64;
+            if during.is_some() {
+                bytes.hosts.add((from, to), data, acks);
+            }
+            if from == to {
+                continue;
+            }
             bytes.payload += flow.size as f64;
             bytes.wire += data + acks;
             bytes.leaves.add((from, to), data, acks);
-            if let (Some(pods), Some((of, ..))) = (&mut bytes.pods, self.pods) {
+            if let (Some(pods), Some((of, ..))) = (&mut bytes.pods, self.pods)
+                && from / of != to / of
+            {
                 pods.add((from / of, to / of), data, acks);
             }
         }
-        Offered { entry, bytes, during: during.filter(|during| !during.is_empty()) }
+        Offered { entry, bytes, during }
     }
 
     /// The loads of some entries at the time of the highest offer; none if no entry has a time range, since a load is a
@@ -277,10 +292,14 @@ impl Capacity<'_> {
             let of_pods =
                 rates.pods.as_ref().zip(self.pods).and_then(|(pods, (_, up, down))| pods.worst(up, down, Of::Pod));
             let of_leaves = rates.leaves.worst(self.up, self.down, |leaf| Of::Leaf(SwitchId::new(leaf)));
+            let of_hosts = rates.hosts.worst(self.hosts, self.hosts, |leaf| Of::Hosts(SwitchId::new(leaf)));
+            let of_hosts = of_hosts.filter(|&(share, _)| share > OVERLOAD);
             most.payload_of_nominal = most.payload_of_nominal.max(share(rates.payload, nominal));
             most.wire_of_nominal = most.wire_of_nominal.max(share(rates.wire, nominal));
             let before = most.worst.map(|cut| (most.wire_of_available, cut));
-            if let Some((share, cut)) = before.into_iter().chain(of_leaves).chain(of_pods).reduce(greater) {
+            if let Some((share, cut)) =
+                before.into_iter().chain(of_leaves).chain(of_pods).chain(of_hosts).reduce(greater)
+            {
                 (most.wire_of_available, most.worst) = (share, Some(cut));
             }
         }
@@ -303,7 +322,9 @@ mod tests {
     fn capacity<'a>(places: &'a Places<'a>) -> Capacity<'a> {
         let nominal = places.uplink_rate_of_leaf;
         let leaf_of = places.leaf_of;
-        Capacity { mss: 1000, header: 40, ack: 60, leaf_of, nominal, up: nominal, down: nominal, pods: None }
+        // Hosts' links are never short, unless a test says so.
+        let hosts = &[u64::MAX; 64][..nominal.len()];
+        Capacity { mss: 1000, header: 40, ack: 60, leaf_of, nominal, up: nominal, down: nominal, hosts, pods: None }
     }
 
     fn in_us(from: u64, to: u64) -> Option<Range<Time>> {
@@ -340,6 +361,17 @@ mod tests {
         assert_eq!(pods.worst, Some(Cut { of: Of::Pod(0), side: Side::Up }));
         let within = loads_of(Capacity { pods: Some((2, &core[..1], &full[..1])), ..healthy });
         assert_eq!(within, whole, "all of it stays in a pod");
+        // Hosts that together have less than their uplinks: 1 µs carries 1250 bytes of those of leaf 0.
+        let short = loads_of(Capacity { hosts: &[10_000_000_000, u64::MAX], ..healthy });
+        assert!(near(short.wire_of_available, 1621.0 / 1250.0) && short.overloaded, "{short:?}");
+        assert_eq!(short.worst, Some(Cut { of: Of::Hosts(SwitchId::new(0)), side: Side::Up }));
+        assert_eq!(short.json(|_| "leaf0".into())["worst"], json!({"at": "leaf0", "direction": "from hosts"}));
+        let fit = loads_of(Capacity { hosts: &[15_000_000_000, u64::MAX], ..healthy });
+        assert_eq!(fit, whole, "links that are enough do not count");
+        // A megabyte stays in rack 1: 1000 packets with headers, and 60 bytes for each that comes.
+        let within = loads_of(Capacity { hosts: &[u64::MAX, 8_000_000_000_000], ..healthy });
+        assert!(near(within.wire_of_available, (1_040_000.0 + 60_000.0 + 1621.0) / 1e6), "{within:?}");
+        assert_eq!(within.worst, Some(Cut { of: Of::Hosts(SwitchId::new(1)), side: Side::Down }));
         assert_eq!(whole.worst, Some(Cut { of: Of::Leaf(SwitchId::new(0)), side: Side::Up }), "the first of equals");
         let cut_off = loads_of(Capacity { up: &[20_000_000_000, 0], ..healthy });
         assert!(cut_off.wire_of_available.is_infinite() && cut_off.overloaded);
