@@ -14,8 +14,8 @@ from spinewise.interop.records import Columns
 from spinewise.specs import hints
 
 
-def write(folder: Path, text: str) -> Path:
-    path = folder / "flows.csv"
+def write(folder: Path, text: str, name: str = "flows.csv") -> Path:
+    path = folder / name
     path.write_text(text)
     return path
 
@@ -35,6 +35,24 @@ def test_empty_rows_are_told_and_rows_without_a_host_refused(tmp_path: Path) -> 
         with pytest.raises(sw.SpecError, match="a host") as caught:
             records.read(write(tmp_path, f"src,dst,size_bytes,start_us\n0,5,10,7\n{row}\n"), Columns())
         assert caught.value.key == key
+
+
+def test_files_for_another_reader_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = write(tmp_path, "a,b,rate_gbps,delay_ns\nh0,t0,25,500\nh1,t0,25,500\n", "links.csv")
+    flows = write(tmp_path, "src,dst,size_bytes,start_ns\nh0,h1,9,0\n")
+    for word, file, look in (
+        ("flows", links, "a list of links: `spinewise import topology`"),
+        ("topology", flows, "a list of flows: `spinewise import flows`"),
+        ("cdf", flows, "a list of flows: `spinewise import flows`"),
+    ):
+        assert main(["import", word, str(file)]) == 2
+        assert f"it looks like {look}" in capsys.readouterr().err
+    with pytest.raises(sw.SpecError) as caught:
+        sw.resolve({"topology": {"file": str(links)}, "traffic": []})
+    assert "`spinewise import topology`" in (caught.value.hint or "")
+    with pytest.raises(sw.SpecError) as caught:
+        sw.resolve({"traffic": [{"kind": "flows", "file": str(flows)}]})
+    assert "--topology FILE --out FILE` gives names of hosts their numbers" in (caught.value.hint or "")
 
 
 def test_starts_have_one_column_and_one_unit(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ import spinewise as sw
 from spinewise.advice.candidates import find
 from spinewise.cli import main
 from spinewise.own.fixed import fixed
+from spinewise.own.load import load_scheme
+from spinewise.runs.simulated import KEEPS_STATE
 
 SMALL: dict[str, Any] = {
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
@@ -98,6 +100,44 @@ def test_arrays_become_read_only_and_other_values_stay() -> None:
     array[0] = 5
     assert fixed("text", "Mine.word") == "text"
     assert fixed(made := object(), "Mine.thing") is made
+
+
+COUNTING = """
+import spinewise as sw
+import counts
+
+
+class Default(sw.SwitchScheme):
+    def pick(self, cx, flow, packet, header, seen=[]):
+        seen.append(packet.flow)
+        return len(seen) % 2
+
+
+class Module(sw.SwitchScheme):
+    def pick(self, cx, flow, packet, header):
+        counts.made += 1
+        return counts.made % 2
+
+
+class Reads(sw.SwitchScheme):
+    def pick(self, cx, flow, packet, header, ways=(0, 1)):
+        return ways[counts.made % 2]
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [("Default", "a default of Default.pick differs"), ("Module", "counts.made differs"), ("Reads", None)],
+)
+def test_state_outside_the_class_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, changed: str | None
+) -> None:
+    (tmp_path / "counting.py").write_text(COUNTING)
+    (tmp_path / "counts.py").write_text("made = 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    result = sw.run(SMALL, scheme=load_scheme(f"{tmp_path / 'counting.py'}:{name}"))
+    told = [one["text"] for one in result.report["warnings"] if one["code"] == KEEPS_STATE]
+    assert [text.partition(" after the run")[0] for text in told] == ([changed] if changed else [])
 
 
 def test_names_of_the_package_are_looked_up_once() -> None:

@@ -93,7 +93,8 @@ def read(path: str | Path) -> Dag:
     refuse_empty(str(path), reading.operations)
     notes = notes_of(reading, match_any(reading))
     dag = Dag(str(path), reading.ranks, reading.operations, notes)
-    check_messages(dag)
+    pairs = zip(reading.operations, reading.lines, strict=True)
+    check_messages(dag, {operation.id: f"line {line.number}" for operation, line in pairs})
     return dag
 
 

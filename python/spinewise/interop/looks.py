@@ -35,7 +35,19 @@ def any_line(pattern: str) -> Callable[[list[str]], bool]:
     return lambda lines: any(re.match(pattern, line, re.IGNORECASE) for line in lines)
 
 
+def header(*parts: str) -> Callable[[list[str]], bool]:
+    """Return a test whether the first line is a header of which, for each of these patterns, some column begins so."""
+
+    def fits(lines: list[str]) -> bool:
+        words = re.split(r"[,;\t]", next((line for line in lines if not line.startswith("#")), "").lower())
+        return len(words) > 2 and all(any(re.match(part, word.strip()) for word in words) for part in parts)
+
+    return fits
+
+
 LOOKS = (
+    Look("topology", "a list of links", header(r"(rate|capacity|bandwidth|speed)(_|$)", r"(a|node_a|src|from)$")),
+    Look("flows", "a list of flows", header(r"size|bytes", r"start", r"(src|from|source)$")),
     Look("goal", "a GOAL schedule", any_line(r"num_ranks\s+\d+$")),
     Look("htsim-topo", "an htsim topology", any_line(r"(Tiers|Podsize|Downlink_speed_Gbps)\s+[\d.]+$")),
     Look("htsim-cm", "an htsim connection matrix", any_line(r"(Connections\s+\d+$|\d+->\d+\s)")),

@@ -184,18 +184,20 @@ def locate(header: list[str], told: Columns, line: int, file: str, hint: str | N
     ends = [told.names.get(what, name) for what, name in zip(FIELDS[:2], usual, strict=True)]
     for what, name in zip(FIELDS[:2], ends, strict=True):
         if name not in header:
-            refuse_without(header, where, what, " or ".join(map(" and ".join, ENDS)), file)
+            usual_ends = " or ".join(map(" and ".join, ENDS))
+            raise without(header, (where, what), f"with {usual_ends}", file, hint)
     rate = amount(header, told.names.get("rate_gbps"), RATES, "gbps", rates())
     if rate is None:
-        refuse_without(header, where, "rate_gbps", "rate_gbps", file)
+        raise without(header, (where, "rate_gbps"), "with rate_gbps", file, hint)
     delay = amount(header, told.names.get("delay_ns"), DELAYS, "ns", TIME_UNITS)
     return Places(header.index(ends[0]), header.index(ends[1]), rate, delay)
 
 
-def refuse_without(header: list[str], where: str, what: str, usual: str, file: str) -> NoReturn:
-    """Refuse a header without a column."""
-    hint = f"--columns {what}=NAME says which it is"
-    raise SpecError(f"{where}, column of {what}", ", ".join(header), f"with {usual}", hint, file=file)
+def without(header: list[str], at: tuple[str, str], allowed: str, file: str, hint: str | None) -> SpecError:
+    """An error about a header that lacks a column; `hint` is about another format."""
+    where, what = at
+    told = hint or f"--columns {what}=NAME says which it is"
+    return SpecError(f"{where}, column of {what}", ", ".join(header), allowed, told, file=file)
 
 
 def rates() -> dict[str, Fraction]:

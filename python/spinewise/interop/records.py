@@ -97,7 +97,11 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
     """
     file = printable(path)
     header, rows = parquet_rows(path, file) if is_parquet(path) else csv_rows(path, file)
-    places, unit = columns.locate(header, file)
+    try:
+        places, unit = columns.locate(header, file)
+    except SpecError as error:
+        look = looks_like(path, "flows")
+        raise error if look is None else SpecError(error.key, error.value, error.allowed, look, file=file) from None
     unread = [name for at, name in enumerate(header) if at not in places.values()]
     found: list[tuple[str, str, int, int]] = []
     first: dict[str, str] = {}

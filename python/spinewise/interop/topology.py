@@ -115,7 +115,7 @@ def read(path: str | Path) -> Topology:
     lines = read_lines(path)
     header = lines[0]
     if len(header.tokens) != 3:
-        raise header.error("all", " ".join(header.tokens), HEADER_FORM, looks_like(path, "topology"))
+        raise header.error("all", " ".join(header.tokens), HEADER_FORM, looks_like(path, but=""))
     nodes = header.whole(0, "number of nodes", least=1)
     switches = header.whole(1, "number of switches")
     links = header.whole(2, "number of links")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass
 from types import FunctionType, ModuleType
 
+from spinewise.own import texts
 from spinewise.own.code import names_around
 from spinewise.own.contract import OwnClass, class_of
 from spinewise.own.digest import Walk
@@ -70,19 +71,30 @@ def glimpse(walk: Walk, value: object) -> bytes:
 
 
 def named(scheme: OwnClass) -> Iterator[tuple[str, object]]:
-    """Attributes of a class and its bases, and the global values that their methods use, except code."""
+    """Attributes of a class and its bases, defaults of methods, and the global values that methods use, except code.
+
+    What they use of modules that are not installed counts, too.
+    """
     seen: set[str] = set()
     for base in scheme.__mro__:
         if base in Scheme.__mro__:
             continue
         own = vars(base)
         yield from ((f"{base.__name__}.{name}", one) for name, one in own.items() if holds(one) and name[:2] != "__")
-        used = {name for one in own.values() if isinstance(one, FunctionType) for name in one.__code__.co_names}
+        methods = {name: one for name, one in own.items() if isinstance(one, FunctionType)}
+        for name, one in methods.items():
+            if one.__defaults__ or one.__kwdefaults__:
+                yield f"a default of {base.__name__}.{name}", (one.__defaults__, one.__kwdefaults__)
+        used = {name for one in methods.values() for name in one.__code__.co_names}
         around = names_around(base)
         for name in sorted(used & around.keys() - seen):
-            if holds(around[name]):
-                seen.add(name)
-                yield name, around[name]
+            seen.add(name)
+            value = around[name]
+            if holds(value):
+                yield name, value
+            elif isinstance(value, ModuleType) and not texts.installed(vars(value)):
+                inside = sorted(used & vars(value).keys())
+                yield from ((f"{name}.{one}", vars(value)[one]) for one in inside if holds(vars(value)[one]))
 
 
 def holds(value: object) -> bool:

@@ -79,6 +79,8 @@ def of_list(error: SpecError) -> str | None:
         more = look or (usual if value == "missing" else "")
     elif value == "missing":
         more = f"`spinewise import flows {file} --out FILE` reads columns of other names, units and separators"
+    elif column in ("src", "dst") and value and not _NUMBER.fullmatch(value):
+        more = f"`spinewise import flows {file} --topology FILE --out FILE` gives names of hosts their numbers"
     elif column == "start_ns" and _NUMBER.fullmatch(value) and float(value) > LATEST_START_NS:
         more = (
             f"a start is at most {LATEST_START_NS} ns: `spinewise import flows {file} --from-first --out FILE` lets the"
