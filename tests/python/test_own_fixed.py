@@ -95,11 +95,12 @@ def test_containers_are_equal_and_refuse_changes(value: Any, change: Callable[[A
 
 def test_arrays_become_read_only_and_other_values_stay() -> None:
     array = np.arange(3)
+    made: Any = fixed(array, "Mine.table")
     with pytest.raises(ValueError, match="read-only"):
-        fixed(array, "Mine.table")[0] = 1
+        made[0] = 1
     array[0] = 5
     assert fixed("text", "Mine.word") == "text"
-    assert fixed(made := object(), "Mine.thing") is made
+    assert fixed(thing := object(), "Mine.thing") is thing
 
 
 COUNTING = """

@@ -248,8 +248,9 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
         f" {units.duration(wall, 3)} wall · {units.count(hops)} packet-hops"
         f" ({units.count(hops / wall if wall else math.nan)}/s) · {units.count(events)} events"
     )
+    scheme = result.spec.get("scheme", {}).get("name")
     lines.append(
-        f"scheme {result.spec['scheme']['name']} · seed {report['seed']} · outcome hash {report['outcome_hash']}"
+        f"{f'scheme {scheme} · ' if scheme else ''}seed {report['seed']} · outcome hash {report['outcome_hash']}"
         f" · spec hash {result.spec_hash[:16]} (terms: docs/glossary.md)"
     )
     return lines

@@ -83,7 +83,7 @@ def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> lis
             raise SpecError(quoted(key), shown(values), "keys that no other axis sets", f"{quoted(earlier)} sets them")
     below = [one.name for one in made if one.name.split(".")[0] == "scheme" and one.name != "scheme"]
     if below and SCHEMES in grid:
-        hint = f'write variants in grid.schemes: "letflow:{below[0].rpartition(".")[2]}=…"'
+        hint = f'write variants in grid.schemes: "SCHEME:{below[0].rpartition(".")[2]}=…"'
         raise SpecError(f'grid."{below[0]}"', "(given)", "an axis below [scheme] only without grid.schemes", hint)
     return made
 
