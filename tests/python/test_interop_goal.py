@@ -132,7 +132,7 @@ def test_messages_without_a_byte_get_one(tmp_path: Path) -> None:
         ("num_ranks 2\nrank 0 {\na: calc 1\na: calc 2\n}\n", "line 4, label = a: allowed is each label once in rank 0"),
         ("num_ranks 2\nrank 0 {\na: calc 1\na requires b\n}\n", "line 4, label = b: allowed is the label of an"),
         ("num_ranks 2\nrank 0 {\ncalc 1\n}\n", "allowed is a file in which some rank sends to another"),
-        ("num_ranks 2\nrank 0 {\nsend 5b to 1\n}\n", "r0.line3 = a send without its recv"),
+        ("num_ranks 2\nrank 0 {\nsend 5b to 1\n}\n", "line 3, r0.line3 = a send without its recv"),
         ("num_ranks 2\nrank 0 {\nsend 5b to 1\n}\nrank 1 {\nrecv 5b from 0 tag 9\n}\n", "a send without its recv"),
         ("num_ranks 2\nrank 1 {\nrecv 5b from -1\n}\nrank 0 {\nsend 5b to 1\n}\nrank 1 {\n}", "each rank once"),
         (

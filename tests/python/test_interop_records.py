@@ -30,6 +30,10 @@ def test_columns_are_found_by_name_in_any_order(tmp_path: Path) -> None:
 def test_empty_rows_are_told_and_rows_without_a_host_refused(tmp_path: Path) -> None:
     found = records.read(write(tmp_path, "src,dst,size_bytes,start_us\n0,5,10,7\n,,,\n\n1,2,3,4\n"), Columns())
     assert len(found.flows) == 2
+    # A host of none but flows to itself has no number.
+    named = records.read(write(tmp_path, "src,dst,size_bytes,start_us\na,a,10,7\nb,c,2,3\n"), Columns())
+    assert named.hosts == {"b": 0, "c": 1}
+    found = records.read(write(tmp_path, "src,dst,size_bytes,start_us\n0,5,10,7\n,,,\n\n1,2,3,4\n"), Columns())
     assert found.notes == [f"{tmp_path / 'flows.csv'}: line 3: an empty row"]
     for row, key in ((",,500,2", "line 3, src"), ("1,,500,2", "line 3, dst")):
         with pytest.raises(sw.SpecError, match="a host") as caught:

@@ -164,7 +164,7 @@ class Accounts:
                     if flow in self.passed
                     else waits.at_choices(path, whole - travel)
                 )
-                # What is known of each port may be more than the packet waited in all, by a packet's time or two.
+                # The waits known of its ports may add up to more than the packet waited in all.
                 excess = max(sum(found.values()) / (whole - travel), 1.0) if whole > travel else math.inf
                 found = {link: int(wait / excess) for link, wait in found.items()}
                 ps[TRAVEL] += travel

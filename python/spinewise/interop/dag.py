@@ -24,7 +24,7 @@ Only id, rank and op are required, and columns may come in any order.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -150,8 +150,8 @@ def refuse_empty(file: str, operations: Iterable[Operation]) -> None:
         raise SpecError("(whole file)", "no message", "a file in which some rank sends to another", file=file)
 
 
-def check_messages(dag: Dag, places: Mapping[str, str] | None = None) -> None:
-    """Refuse messages without a receive, and receives without a message; `places` has the line of each, by id.
+def check_messages(dag: Dag) -> None:
+    """Refuse messages without a receive, and receives without a message.
 
     Raises:
         SpecError: the first of them.
@@ -170,8 +170,7 @@ def check_messages(dag: Dag, places: Mapping[str, str] | None = None) -> None:
         if left:
             other = "recv" if left[0].op == "send" else "send"
             allowed = f"as many sends as receives from rank {src} to rank {dst} with tag {tag}"
-            place = f"{places[left[0].id]}, " if places else ""
-            raise SpecError(f"{place}{left[0].id}", f"a {left[0].op} without its {other}", allowed, file=dag.file)
+            raise SpecError(left[0].id, f"a {left[0].op} without its {other}", allowed, file=dag.file)
 
 
 class Numbered:

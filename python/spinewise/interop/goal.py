@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from spinewise.errors import SpecError
 from spinewise.interop.dag import Dag, Operation, check_messages, refuse_empty
 from spinewise.interop.looks import looks_like
 from spinewise.interop.text import Line, read_lines
@@ -93,8 +94,12 @@ def read(path: str | Path) -> Dag:
     refuse_empty(str(path), reading.operations)
     notes = notes_of(reading, match_any(reading))
     dag = Dag(str(path), reading.ranks, reading.operations, notes)
-    pairs = zip(reading.operations, reading.lines, strict=True)
-    check_messages(dag, {operation.id: f"line {line.number}" for operation, line in pairs})
+    try:
+        check_messages(dag)
+    except SpecError as error:
+        pairs = zip(reading.operations, reading.lines, strict=True)
+        line = next(line for operation, line in pairs if operation.id == error.key)
+        raise line.error(error.key, error.value, error.allowed) from None
     return dag
 
 

@@ -46,8 +46,8 @@ def header(*parts: str) -> Callable[[list[str]], bool]:
 
 
 LOOKS = (
-    Look("topology", "a list of links", header(r"(rate|capacity|bandwidth|speed)(_|$)", r"(a|node_a|src|from)$")),
     Look("flows", "a list of flows", header(r"size|bytes", r"start", r"(src|from|source)$")),
+    Look("topology", "a list of links", header(r"(rate|capacity|bandwidth|speed)(_|$)", r"(a|node_a|src|from)$")),
     Look("goal", "a GOAL schedule", any_line(r"num_ranks\s+\d+$")),
     Look("htsim-topo", "an htsim topology", any_line(r"(Tiers|Podsize|Downlink_speed_Gbps)\s+[\d.]+$")),
     Look("htsim-cm", "an htsim connection matrix", any_line(r"(Connections\s+\d+$|\d+->\d+\s)")),

@@ -153,8 +153,8 @@ def notes(rows: list[Row], source: Source) -> list[str]:
     file, places, found = source.file, source.places, []
     if places.delay is None:
         found.append(f"{file}: no column of delays: every link takes {USUAL_DELAY_NS} ns")
-    read = {places.a, places.b, places.rate.place, *([places.delay.place] if places.delay else [])}
-    if unread := [name for place, name in enumerate(source.header) if place not in read]:
+    used = {places.a, places.b, places.rate.place, *([places.delay.place] if places.delay else [])}
+    if unread := [name for place, name in enumerate(source.header) if place not in used]:
         found.append(f"{file}: columns that are not read: {', '.join(unread)}")
     first: dict[frozenset[str], Row] = {}
     for row in rows:

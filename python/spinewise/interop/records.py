@@ -117,12 +117,13 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
             raise SpecError(f"{where}, all", f"{len(row)} fields", f"{len(header)}, as the header has", file=file)
         src, dst, size, start = (row[places[what]] for what in FIELDS)
         for what, end in (("src", src), ("dst", dst)):
-            first.setdefault(end, where)
             if not end:
                 raise SpecError(f"{where}, {what}", "(nothing)", "a host", file=file)
         if src == dst:
             local.append(where)
             continue
+        first.setdefault(src, where)
+        first.setdefault(dst, where)
         bytes_ = whole(size, "size", where, file) * columns.unit_bytes
         if bytes_ == 0:
             empty.append(where)
