@@ -162,7 +162,7 @@ test-agent: agent ## The agent between network namespaces and in the kernel: nee
 fuzz: build ## N specs at random (20000), each refused in words or run: make fuzz N=1000 SEED=2
 	PYTHONPATH=tests/python $(BIN)/python -m fuzz --specs $(N) --seed $(SEED) --jobs $(JOBS) --keep $(OUT)/fuzz
 
-compiled: $(VENV)/.stamp-packages
+compiled: $(VENV)/.stamp-tools
 	cargo test --workspace --no-run --quiet
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 

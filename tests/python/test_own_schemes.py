@@ -55,7 +55,10 @@ def test_the_page_quotes_the_example_as_it_stands() -> None:
 
 
 def test_decisions_are_quick_enough() -> None:
-    """At least 300,000 a second, with the engine's own work taken off; the best of three."""
+    """Each takes as long as 90 calls of a Python function at most, the engine's own work taken off; the best of five.
+
+    On a machine that makes 27 million calls a second these are 300,000 choices.
+    """
     spec = {
         "topology": {"leaves": 3, "spines": 4, "hosts_per_leaf": 4},
         "traffic": [{"kind": "poisson", "cdf": "web_search", "load": 0.6, "duration_us": 5000}],
@@ -66,11 +69,23 @@ def test_decisions_are_quick_enough() -> None:
         result = sw.run(spec | {"scheme": table}, scheme=scheme)
         return time.process_time() - began, result
 
+    def calls(many: int) -> float:
+        """The time that so many calls of a function take."""
+        began = time.process_time()
+        for _ in range(many):
+            nothing()
+        return time.process_time() - began
+
+    def nothing() -> None:
+        pass
+
     for scheme, table in ((POWER_OF_TWO, {}), (PLB, {"name": "plb_example", "path_tag": "inner"})):
-        spent = min(seconds(scheme, table)[0] - seconds("ecmp", {})[0] for _ in range(3))
         _, result = seconds(scheme, table)
         leaving = int(result.report["totals"]["sent"])  # one choice at least for each data packet, PLB's at its host
-        assert leaving / max(spent, 1e-3) > 300_000, f"{scheme.__name__}: {leaving} in {spent:.3f} s"
+        # Side by side, as machines change their speed.
+        rounds = ((seconds(scheme, table)[0] - seconds("ecmp", {})[0], calls(10 * leaving) / 10) for _ in range(5))
+        cost = min(spent / of_calls for spent, of_calls in rounds)
+        assert cost < 90, f"{scheme.__name__}: a choice takes as long as {cost:.0f} calls"
 
 
 # ---- views --------------------------------------------------------------------------------------------------------
