@@ -56,8 +56,14 @@ def give(spec: Mapping[str, object], scheme: OwnClass) -> Spec:
     """A copy of `spec` that runs this class. Its [scheme] table is kept if it names the same scheme."""
     made = contract(scheme)
     table = spec.get("scheme")
-    kept = dict(table) if isinstance(table, Mapping) and table.get("name", made.name) == made.name else {}
+    kept = dict(table) if isinstance(table, Mapping) and name_in(spec) in (None, made.name) else {}
     return cast(Spec, {**spec, "scheme": {**kept, "name": made.name, "source": source_of(scheme)}})
+
+
+def name_in(spec: Mapping[str, object]) -> object:
+    """The name of the scheme in a spec as written; None if it has none."""
+    table = spec.get("scheme")
+    return table.get("name") if isinstance(table, Mapping) else None
 
 
 def instead(spec: Mapping[str, object], scheme: OwnClass, overrides: Sequence[str]) -> Spec:
@@ -66,8 +72,7 @@ def instead(spec: Mapping[str, object], scheme: OwnClass, overrides: Sequence[st
     Raises:
         SpecError: an override sets the name of another scheme, or something of one.
     """
-    table, name = spec.get("scheme"), name_of(scheme)
-    other = table.get("name") if isinstance(table, Mapping) else None
+    name, other = name_of(scheme), name_in(spec)
     for override in overrides:
         if override.startswith("scheme.") and other not in (None, name):
             allowed = f"a key of {name}, which --scheme-file runs in place of {other}"
@@ -77,9 +82,7 @@ def instead(spec: Mapping[str, object], scheme: OwnClass, overrides: Sequence[st
 
 def given_among(spec: Mapping[str, object], schemes: Sequence[OwnClass]) -> Spec:
     """A copy of `spec` with the code of the scheme that it names, if that is one of these."""
-    table = spec.get("scheme")
-    name = table.get("name") if isinstance(table, Mapping) else None
-    meant = next((scheme for scheme in schemes if name_of(scheme) == name), None)
+    meant = next((scheme for scheme in schemes if name_of(scheme) == name_in(spec)), None)
     return cast(Spec, dict(spec)) if meant is None else give(spec, meant)
 
 
@@ -87,9 +90,7 @@ def with_scheme(spec: Mapping[str, object], scheme: str | OwnClass) -> Spec:
     """A copy of `spec` that runs this scheme, by name or by class."""
     if not isinstance(scheme, str):
         return give(spec, scheme)
-    table = spec.get("scheme")
-    same = isinstance(table, Mapping) and table.get("name") == scheme
-    return cast(Spec, {**spec, "scheme": table if same else {"name": scheme}})
+    return cast(Spec, {**spec, "scheme": spec["scheme"] if name_in(spec) == scheme else {"name": scheme}})
 
 
 def contract(scheme: OwnClass) -> OwnScheme:
