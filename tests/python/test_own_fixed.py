@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,12 +16,14 @@ from spinewise.cli import main
 from spinewise.own.fixed import fixed
 from spinewise.own.load import load_scheme
 from spinewise.runs.simulated import KEEPS_STATE
+from spinewise.shapes import Spec
 
-SMALL: dict[str, Any] = {
+SMALL: dict[str, object] = {
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
     "traffic": [{"kind": "permutation", "size_bytes": 30_000}],
     "run": {"until_us": 100_000},
 }
+SPEC = '[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[[traffic]]\nkind = "permutation"\nsize_bytes = 9000\n'
 FILE = '''
 import spinewise as sw
 
@@ -153,9 +155,7 @@ def written(folder: Path) -> str:
 
 def test_what_is_set_is_set_on_the_scheme_of_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = tmp_path / "spec.toml"
-    spec.write_text(
-        '[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[[traffic]]\nkind = "permutation"\nsize_bytes = 9000\n'
-    )
+    spec.write_text(SPEC)
     command = ["run", str(spec), "--scheme-file", written(tmp_path)]
     assert main(command) == 0
     assert "scheme mine · seed 1 · outcome hash" in capsys.readouterr().out
@@ -172,10 +172,7 @@ def test_what_is_set_is_set_on_the_scheme_of_the_file(tmp_path: Path, capsys: py
 
 
 def test_a_study_may_vary_the_scheme_of_its_spec(tmp_path: Path) -> None:
-    (tmp_path / "spec.toml").write_text(
-        '[topology]\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n[[traffic]]\nkind = "permutation"\nsize_bytes = 9000\n'
-        '[scheme]\nname = "mine"\n'
-    )
+    (tmp_path / "spec.toml").write_text(f'{SPEC}[scheme]\nname = "mine"\n')
     study = tmp_path / "study.toml"
     study.write_text('[study]\nspec = "spec.toml"\nseeds = 1\n[grid]\n"scheme.params.way" = [0, 1]\n')
     with pytest.raises(sw.SpecError, match="scheme-file"):
@@ -187,7 +184,7 @@ def test_a_study_may_vary_the_scheme_of_its_spec(tmp_path: Path) -> None:
 
 
 def test_advice_may_keep_a_scheme_of_your_own() -> None:
-    spec: Any = {**SMALL, "scheme": {"name": "Ways"}}
+    spec = cast(Spec, {**SMALL, "scheme": {"name": "Ways"}})
     with pytest.raises(sw.SpecError, match="scheme-file") as refused:
         find(spec, ("switches",), ["ecmp"])
     assert refused.value.key == "scheme.name"

@@ -70,7 +70,7 @@ def test_decisions_are_quick_enough() -> None:
         return time.process_time() - began, result
 
     def calls(many: int) -> float:
-        """The time that so many calls of a function take."""
+        """Seconds for this many calls of a function."""
         began = time.process_time()
         for _ in range(many):
             nothing()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -165,8 +164,8 @@ class Accounts:
                     else waits.at_choices(path, whole - travel)
                 )
                 # The waits known of its ports may add up to more than the packet waited in all.
-                excess = max(sum(found.values()) / (whole - travel), 1.0) if whole > travel else math.inf
-                found = {link: int(wait / excess) for link, wait in found.items()}
+                if (known := sum(found.values())) > whole - travel:
+                    found = {link: wait * (whole - travel) // known for link, wait in found.items()}
                 ps[TRAVEL] += travel
                 spent.routes[waits.route(path) or ELSEWHERE] += travel / PS_PER_US
                 ps[part] += whole - travel

@@ -24,7 +24,7 @@ from typing import NamedTuple, NoReturn
 from spinewise.errors import SpecError, nearest
 from spinewise.interop.looks import looks_like
 from spinewise.interop.placing import Placing
-from spinewise.interop.records import separator
+from spinewise.interop.records import not_read, separator
 from spinewise.interop.text import TIME_UNITS, exact, ns_text, whole_ps
 from spinewise.interop.topology import RATE_UNITS, Link, Topology, gbps
 from spinewise.magnitudes import BITS_PER_GIGABIT, PS_PER_NS
@@ -153,14 +153,15 @@ def notes(rows: list[Row], source: Source) -> list[str]:
     file, places, found = source.file, source.places, []
     if places.delay is None:
         found.append(f"{file}: no column of delays: every link takes {USUAL_DELAY_NS} ns")
-    used = {places.a, places.b, places.rate.place, *([places.delay.place] if places.delay else [])}
-    if unread := [name for place, name in enumerate(source.header) if place not in used]:
-        found.append(f"{file}: columns that are not read: {', '.join(unread)}")
+    amounts = [places.rate, *([places.delay] if places.delay else [])]
+    found += not_read(source.header, [places.a, places.b, *(one.place for one in amounts)], file)
     first: dict[frozenset[str], Row] = {}
+    both: list[tuple[int, int]] = []
     for row in rows:
-        first.setdefault(frozenset((row.a, row.b)), row)
-    earlier = [(row.line, first[frozenset((row.a, row.b))]) for row in rows]
-    if both := [(line, one.line) for (line, one), row in zip(earlier, rows, strict=True) if one.a != row.a]:
+        one = first.setdefault(frozenset((row.a, row.b)), row)
+        if one.a != row.a:
+            both.append((row.line, one.line))
+    if both:
         line, before = both[0]
         more = f", and {len(both) - 1:,} more" if len(both) > 1 else ""
         found.append(

@@ -8,7 +8,7 @@ not a number, such as an address, `placing` gives its host.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -41,8 +41,8 @@ class Columns:
     start_unit: str | None = None
     unit_bytes: int = 1
 
-    def locate(self, header: list[str], file: str) -> tuple[dict[str, int], Fraction]:
-        """The place of each column, and the unit of starts in seconds.
+    def locate(self, header: list[str], file: str, look: str | None) -> tuple[dict[str, int], Fraction]:
+        """The place of each column, and the unit of starts in seconds; `look` is the hint at another reader.
 
         Raises:
             SpecError: a column is missing or there are several; the unit is unknown, or another than the column says.
@@ -55,7 +55,8 @@ class Columns:
                 allowed = f"a column of this file: {', '.join(header)}"
                 hint = f"--columns {what}=NAME says which it is"
                 near = nearest(name, header)
-                raise SpecError(f"column of {what}", name, allowed, f"{near}; {hint}" if near else hint, file=file)
+                told = look or (f"{near}; {hint}" if near else hint)
+                raise SpecError(f"column of {what}", name, allowed, told, file=file)
         for what, name in wanted.items():
             if header.count(name) > 1:
                 allowed = f"one column of this name: {', '.join(header)}"
@@ -97,12 +98,7 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
     """
     file = printable(path)
     header, rows = parquet_rows(path, file) if is_parquet(path) else csv_rows(path, file)
-    try:
-        places, unit = columns.locate(header, file)
-    except SpecError as error:
-        look = looks_like(path, "flows")
-        raise error if look is None else SpecError(error.key, error.value, error.allowed, look, file=file) from None
-    unread = [name for at, name in enumerate(header) if at not in places.values()]
+    places, unit = columns.locate(header, file, looks_like(path, "flows"))
     found: list[tuple[str, str, int, int]] = []
     first: dict[str, str] = {}
     empty: list[str] = []
@@ -143,12 +139,19 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
         )
         if places
     ]
-    notes += [f"{file}: columns that are not read: {', '.join(unread)}"] if unread else []
+    notes += not_read(header, places.values(), file)
     starts = [start for *_, start in found]
     if len(told) > 1 and max(starts) - min(starts) < PS_PER_NS:
         notes.append(f"{file}: all {len(found):,} flows start within a nanosecond: is the unit of starts right?")
     flows = [Flow(hosts[src], hosts[dst], 0, None, size, start) for src, dst, size, start in found]
     return FlowList(file, flows, notes, hosts if named else {})
+
+
+def not_read(header: list[str], places: Iterable[int], file: str) -> list[str]:
+    """A note that names the columns other than those at these places; empty if there are none."""
+    used = set(places)
+    unread = [name for place, name in enumerate(header) if place not in used]
+    return [f"{file}: columns that are not read: {', '.join(unread)}"] if unread else []
 
 
 def csv_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple[str, list[str]]]]:

@@ -73,10 +73,10 @@ def instead(spec: Mapping[str, object], scheme: OwnClass, overrides: Sequence[st
         SpecError: an override sets the name of another scheme, or something of one.
     """
     name, other = name_of(scheme), name_in(spec)
-    for override in overrides:
-        if override.startswith("scheme.") and other not in (None, name):
-            allowed = f"a key of {name}, which --scheme-file runs in place of {other}"
-            raise SpecError("--set", override, allowed, f"--set scheme.name={name} comes first where there are others")
+    about = next((override for override in overrides if override.startswith("scheme.")), None)
+    if about is not None and other not in (None, name):
+        allowed = f"a key of {name}, which --scheme-file runs in place of {other}"
+        raise SpecError("--set", about, allowed, f"--set scheme.name={name} comes first where there are others")
     return give(spec, scheme)
 
 
