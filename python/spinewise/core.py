@@ -338,9 +338,15 @@ def with_input(error: SpecError, spec: Mapping[str, object]) -> SpecError:
     return SpecError(error.key, error.value, error.allowed, hint, unserved=error.unserved)
 
 
+def of_package(frame: traceback.FrameSummary) -> bool:
+    """Whether a line is of this package, or of a constructor generated for one of its dataclasses."""
+    generated = frame.filename == "<string>" and frame.name == "__init__"
+    return generated or Path(__file__).parent in Path(frame.filename).parents
+
+
 def failed(error: CoreSchemeError) -> SchemeError:
     """The engine's report of an exception in a scheme as the package's own class, with the line that raised it."""
     frames = traceback.extract_tb(error.__cause__.__traceback__) if error.__cause__ is not None else []
-    theirs = [one for one in frames if Path(__file__).parent not in Path(one.filename).parents] or frames
+    theirs = [one for one in frames if not of_package(one)] or frames
     at = f" ({Path(theirs[-1].filename).name}:{theirs[-1].lineno})" if theirs else ""
     return SchemeError(f"{error}{at}", error.hook, error.now_ps, error.flow)

@@ -195,6 +195,21 @@ def test_mistakes_are_told_where_they_are_made(scheme: Any, hook: str, says: str
     assert says in str(failed.value)
 
 
+def test_a_layout_that_cannot_be_is_told_with_the_line_that_makes_it() -> None:
+    with pytest.raises(sw.SchemeError) as failed:
+        sw.run(SMALL, scheme=Mislaid)
+    line = Mislaid.layout.__code__.co_firstlineno + 1
+    assert str(failed.value).endswith(f"({Path(__file__).name}:{line})")
+
+
+def test_an_object_in_place_of_its_class_is_told() -> None:
+    for given in (lambda one: sw.run(SMALL, scheme=one), lambda one: sw.compare(SMALL, [one])):
+        with pytest.raises(sw.SpecError) as refused:
+            given(Mislaid())
+        assert "an object of Mislaid" in str(refused.value)
+        assert "the class Mislaid itself" in str(refused.value)
+
+
 class Timed(Untimed):
     """Ticks at one tier only, or not at all where its parameter says so."""
 
@@ -335,10 +350,10 @@ class Even(sw.SwitchScheme):
 @pytest.mark.parametrize(
     ("share", "value", "allowed"),
     [
-        ('sw.number(5, 0, 1, "a share")', "5", "a number in a finite range that has it, not 0 to 1"),
-        ("sw.number(0, 0, float('inf'))", "0", "a number in a finite range that has it, not 0 to inf"),
-        ('sw.number("x", 0, 1)', "x", "a number in a finite range that has it, not 0 to 1"),
-        ("sw.whole(0.5, 0, 1)", "0.5", "a whole number in a finite range that has it, not 0 to 1"),
+        ('sw.number(5, 0, 1, "a share")', "5", "a number in the range beside it, from 0 to 1"),
+        ("sw.number(0, 0, float('inf'))", "0", "a number and a finite range, not 0 to inf"),
+        ('sw.number("x", 0, 1)', "x", "a number in the range beside it, from 0 to 1"),
+        ("sw.whole(0.5, 0, 1)", "0.5", "a whole number in the range beside it, from 0 to 1"),
         ('sw.word("c", ("a", "b"))', "c", "one of a, b"),
         ('sw.word("c", 3)', "c", 'one of a tuple of texts, such as ("one", "two"), not 3'),
     ],

@@ -185,8 +185,16 @@ def check_params(scheme: OwnClass) -> None:
             raise refused(scheme, name, "a parameter", "another name: the contract already uses this one")
 
 
+def refuse_object(scheme: object) -> None:
+    """Refuse an object of a scheme, given where its class belongs."""
+    if isinstance(scheme, Scheme):
+        name = type(scheme).__name__
+        raise SpecError("scheme", f"an object of {name}", f"the class {name} itself: the engine makes its objects")
+
+
 def site_of(scheme: object) -> str:
     """The site of a scheme, from its base class."""
+    refuse_object(scheme)
     if not isinstance(scheme, type) or not issubclass(scheme, Scheme):
         what = getattr(scheme, "__name__", repr(scheme))
         raise SpecError("scheme", what, "a class derived from spinewise.HostScheme or spinewise.SwitchScheme")

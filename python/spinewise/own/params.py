@@ -64,14 +64,14 @@ class Misfit:
 def number(default: float, least: float, most: float, doc: str = "") -> float:
     """A parameter that is a number in a closed range; an invalid declaration is refused."""
     if not in_range(default, least, most):
-        return misfit(default, f"a number in a finite range that has it, not {least} to {most}")  # type: ignore[return-value]
+        return misfit(default, within("a number", least, most))  # type: ignore[return-value]
     return Param("number", float(default), float(least), float(most), doc=doc)  # type: ignore[return-value]
 
 
 def whole(default: int, least: int, most: int, doc: str = "") -> int:
     """A parameter that is a whole number in a closed range; an invalid declaration is refused."""
     if not in_range(default, least, most) or int(default) != default:
-        return misfit(default, f"a whole number in a finite range that has it, not {least} to {most}")  # type: ignore[return-value]
+        return misfit(default, within("a whole number", least, most))  # type: ignore[return-value]
     return Param("whole", int(default), float(least), float(most), doc=doc)  # type: ignore[return-value]
 
 
@@ -87,6 +87,13 @@ def word(default: str, words: tuple[str, ...], doc: str = "") -> str:
     if default not in words:
         return misfit(default, f"one of {', '.join(words)}")  # type: ignore[return-value]
     return Param("word", default, words=tuple(words), doc=doc)  # type: ignore[return-value]
+
+
+def within(what: str, least: object, most: object) -> str:
+    """The wording of an allowed default, by the range beside it."""
+    if in_range(least, least, most):
+        return f"{what} in the range beside it, from {least} to {most}"
+    return f"{what} and a finite range, not {least!r} to {most!r}"
 
 
 def in_range(default: object, least: object, most: object) -> bool:

@@ -15,7 +15,7 @@ from typing import cast
 
 from spinewise import core
 from spinewise.errors import SpecError
-from spinewise.own.contract import contract, name_of, source_of
+from spinewise.own.contract import contract, name_of, refuse_object, source_of
 from spinewise.own.scheme import Scheme
 from spinewise.plain import shown, unlike
 from spinewise.shapes import Scheme as SchemeTable
@@ -238,6 +238,7 @@ def parse_list(schemes: str | Iterable[str | type[Scheme]], own: Iterable[type[S
         raise unlike("schemes", "a text or a list of texts and classes", schemes)
     items: Sequence[str | type[Scheme]] = split(schemes, ",") if isinstance(schemes, str) else list(schemes)
     for item in items:
+        refuse_object(item)
         if not isinstance(item, str | type):
             raise SpecError("--schemes", shown(item), FORM)
     classes = [item for item in items if not isinstance(item, str)] + list(own)
