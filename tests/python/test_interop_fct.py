@@ -12,12 +12,12 @@ import pytest
 from pyarrow import parquet
 
 import spinewise
+from spinewise import core
 from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.interop import fct
 from spinewise.interop.graph import Graph
 from spinewise.measures.tables import numbers
-from spinewise.shapes import Topology
 
 # The fabric of ConWeave's evaluation, small: 1 µs links of 100 Gbps, 1000 B payload, 48 B besides.
 FABRIC = {"leaves": 2, "spines": 2, "hosts_per_leaf": 2, "host_rate_gbps": 100, "fabric_rate_gbps": 100}
@@ -214,7 +214,7 @@ def test_the_base_round_trip_follows_the_links_of_the_path() -> None:
         {"host": 3, "delay_ns": 7},
     ]
     resolved = spinewise.resolve({**SPEC, "topology": {**FABRIC, "override": override}})
-    graph = Graph.of(resolved, resolved["transport"])
+    graph = Graph.of(core.topology(resolved), resolved["transport"])
     across = graph.reach(0)[3]
     assert (across.hops, across.delay_ps, across.rate_bps) == (4, 3_007_000, 50 * 10**9)
     assert across.tx_ns == 80 + 160 + 80 + 80
@@ -223,9 +223,11 @@ def test_the_base_round_trip_follows_the_links_of_the_path() -> None:
 
 
 def test_links_by_list_have_the_same_paths() -> None:
-    topology: Topology = {"kind": "links", "hosts": 2, "switches": 1, "links": [[0, 2, 100, 1000], [2, 1, 2.5, 1000.5]]}
-    graph = Graph.of({"topology": topology}, {"mss_bytes": 1000, "header_bytes": 48})
-    path = graph.reach(0)[1]
+    links = [[0, 2, 100, 1000], [2, 1, 2.5, 1000.5]]
+    topology = {"kind": "links", "hosts": 2, "switches": 1, "links": links}
+    one_flow = {"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1}]}
+    fabric = core.topology({"topology": topology, "traffic": [one_flow]})
+    path = Graph.of(fabric, {"mss_bytes": 1000, "header_bytes": 48}).reach(0)[1]
     assert (path.hops, path.delay_ps, path.tx_ns, path.rate_bps) == (2, 2_000_500, 80 + 3_200, 2_500_000_000)
 
 
@@ -239,7 +241,7 @@ def test_a_fat_tree_is_wired_as_the_engine_wires_it() -> None:
         "override": [{"leaf": 0, "aggregation": 1, "up": False}, {"aggregation": 0, "delay_ns": 2000}],
     }
     spec = spinewise.resolve({"topology": topology, "traffic": [{"kind": "permutation", "size_bytes": 1}]})
-    graph = Graph.of(spec, spec["transport"])
+    graph = Graph.of(core.topology(spec), spec["transport"])
     reach = graph.reach(0)
     assert len(graph.edges) == 16 + 8 + 8 + 4
     assert (reach[2].hops, reach[2].delay_ps) == (4, 2 * 1_000_000 + 2 * 2_000_000)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.interop.graph import Graph, Reach
 from spinewise.interop.looks import looks_like
@@ -129,7 +130,8 @@ def rows_of(result: Result) -> list[Row]:
     tcp = numbers(flows, "tcp").astype(bool)
     names = ("entry", "src", "dst", "size_bytes", "start_ps", "sender_fct_ps", "finished")
     columns = [numbers(flows, name)[tcp].tolist() for name in names]
-    graphs = [Graph.of(result.spec, of_entry(result.spec, entry)) for entry in result.spec["traffic"]]
+    fabric = core.topology(result.spec)
+    graphs = [Graph.of(fabric, of_entry(result.spec, entry)) for entry in result.spec["traffic"]]
     paths: dict[tuple[int, int], dict[int, Reach]] = {}
     sent: Counter[int] = Counter()
     received: Counter[int] = Counter()
