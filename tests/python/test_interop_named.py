@@ -138,6 +138,36 @@ def test_a_pattern_says_which_nodes_are_hosts(tmp_path: Path, capsys: pytest.Cap
     assert (code, json.loads(out)["hosts"]) == (0, 2)
 
 
+def test_a_server_with_several_links_is_told_to_be_a_switch_here(tmp_path: Path) -> None:
+    rows = ["server0,leaf0", "server1,leaf1", "server2,leaf0", "server2,leaf1", "leaf0,spine", "leaf1,spine"]
+    text = "\n".join(["a,b,rate_gbps,delay_ns", *(f"{row},100,500" for row in rows)])
+    found = named.read(write(tmp_path, text))
+    assert found.topology.hosts == 2
+    assert [note for note in found.notes if "called alike: server2;" in note] == found.notes
+    # Where all nodes are called alike, names say nothing; nor do they where a pattern says which are hosts.
+    assert named.read(write(tmp_path, text.replace("leaf", "server9").replace("spine", "server88"))).notes == []
+    assert named.read(write(tmp_path, text), Columns(hosts="server[01]")).notes == []
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "key"),
+    [
+        ("tor1,spine-a,100,", "tor1,spine-a,1e12,", "topology.links[0].rate_gbps"),
+        ("tor2,spine-a,", "gpu 9,spine-c,1,1\ntor2,spine-c,", "topology.switches"),
+    ],
+)
+def test_a_fabric_that_no_run_takes_is_not_written(
+    was: str, becomes: str, key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write(tmp_path, LINKS.replace("tor2,spine-b,40,500.5\n", "").replace(was, becomes))
+    out = tmp_path / "out.toml"
+    code, _, err = imported(capsys, "topology", source, "--out", out)
+    assert code == 2
+    assert key in err
+    assert str(source) in err
+    assert not out.exists()
+
+
 def test_parallel_links_stay_parallel(tmp_path: Path) -> None:
     text = "a,b,rate_gbps,delay_ns\nh1,s,10,1\nh2,t,10,1\ns,t,10,1\nt,s,10,1\n"
     table = tomllib.loads(named.read(write(tmp_path, text)).toml())["topology"]

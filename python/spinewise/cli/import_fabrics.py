@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import tomllib
 from dataclasses import replace
 
+from spinewise import core
 from spinewise.cli.imported import Imported
+from spinewise.errors import SpecError
 from spinewise.interop import clos, htsim_topo, named, simai_topology, topology
 from spinewise.interop.clos import Clos
 from spinewise.interop.named import Named
 from spinewise.interop.topology import Topology
+from spinewise.measures import units
+from spinewise.reading import printable
 
 
 def import_topology(args: argparse.Namespace) -> Imported:
@@ -36,21 +41,20 @@ def import_topology(args: argparse.Namespace) -> Imported:
 def of_named(found: Named) -> Imported:
     """A list of links between named nodes, with their names."""
     fabric = found.topology
-    about = f"{fabric.hosts} hosts, {fabric.switches} switches, {len(fabric.links)} links"
     record = {"hosts": fabric.hosts, "switches": fabric.switches, "links": len(fabric.links)}
-    return Imported(
-        about, record | {"names": found.names, "kind": "links"}, lambda _: found.toml().encode(), found.notes
-    )
+    content = accepted(found.toml(), fabric.file)
+    return Imported(counts(fabric), record | {"names": found.names, "kind": "links"}, lambda _: content, found.notes)
 
 
 def of_fabric(found: Topology, known: Clos | None, text: str, notes: list[str], further: str = "") -> Imported:
     """A ``[topology]`` table, and its description; `further` are lines for traffic on it."""
-    about = f"{found.hosts} hosts, {found.switches} switches, {len(found.links)} links"
+    about = counts(found)
     if known is not None:
         about += f": {known.about()}"
     record: dict[str, object] = {"hosts": found.hosts, "switches": found.switches, "links": len(found.links)}
     record |= {"nodes": found.nodes, "kind": known.kind if known else "links"}
-    return Imported(about, record, lambda _: text.encode(), notes, (lambda _: further) if further else None)
+    content = accepted(text, found.file)
+    return Imported(about, record, lambda _: content, notes, (lambda _: further) if further else None)
 
 
 def import_topo(args: argparse.Namespace) -> Imported:
@@ -58,7 +62,8 @@ def import_topo(args: argparse.Namespace) -> Imported:
     found = htsim_topo.read(args.file)
     fabric = found.fabric
     record: dict[str, object] = {"hosts": fabric.hosts, "kind": fabric.kind, **fabric.counts}
-    return Imported(f"{fabric.hosts} hosts: {fabric.about()}", record, lambda _: fabric.toml().encode(), found.notes)
+    content = accepted(fabric.toml(), printable(args.file))
+    return Imported(f"{units.counted(fabric.hosts, 'host')}: {fabric.about()}", record, lambda _: content, found.notes)
 
 
 def import_simai(args: argparse.Namespace) -> Imported:
@@ -88,3 +93,24 @@ def import_simai(args: argparse.Namespace) -> Imported:
     made = of_fabric(network, known if isinstance(known, Clos) else None, text + commented, notes, further)
     gpus = {"gpu": found.gpu, "gpus_per_server": found.servers.gpus if found.servers else 1}
     return replace(made, record={**made.record, **gpus})
+
+
+def counts(found: Topology) -> str:
+    """The size of a fabric in words."""
+    parts = ((found.hosts, "host"), (found.switches, "switch"), (len(found.links), "link"))
+    return ", ".join(units.counted(many, what) for many, what in parts)
+
+
+def accepted(text: str, file: str) -> bytes:
+    """The content of a file with this ``[topology]`` table, which a run takes.
+
+    Raises:
+        SpecError: no run takes it.
+    """
+    flow = {"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1}]}
+    try:
+        core.resolve({"topology": tomllib.loads(text)["topology"], "traffic": [flow]})
+    except SpecError as error:
+        hint = error.hint or "the key is of the [topology] table that this file becomes"
+        raise SpecError(error.key, error.value, error.allowed, hint, file=file) from None
+    return text.encode()

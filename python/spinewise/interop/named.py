@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import string
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -145,7 +146,9 @@ def read(path: str | Path, columns: Columns | None = None) -> Named:
     rows = [read_row(line, [word.strip() for word in row], source) for line, row in lines]
     if not rows:
         raise SpecError("(whole file)", "only a header", "at least one link", file=file)
-    return Named(*arranged(rows, told.hosts, source), notes(rows, source))
+    fabric, names = arranged(rows, told.hosts, source)
+    further = [] if told.hosts else with_several_links(names, fabric.hosts, file)
+    return Named(fabric, names, notes(rows, source) + further)
 
 
 def notes(rows: list[Row], source: Source) -> list[str]:
@@ -169,6 +172,19 @@ def notes(rows: list[Row], source: Source) -> list[str]:
             " own, so a list of links from both ends has twice as many as the fabric"
         )
     return found
+
+
+def with_several_links(names: list[str], hosts: int, file: str) -> list[str]:
+    """A note if switches are called like hosts, and others are not: they may be servers with several links."""
+    kinds = {name.rstrip(string.digits) for name in names[:hosts]}
+    alike = [name for name in names[hosts:] if name.rstrip(string.digits) in kinds]
+    if not alike or len(alike) == len(names) - hosts:
+        return []
+    more = f" and {len(alike) - 1:,} more" if len(alike) > 1 else ""
+    return [
+        f"{file}: taken for switches, as each has several links, though hosts are called alike: {alike[0]}{more};"
+        " a server with several NICs is as many hosts"
+    ]
 
 
 def locate(header: list[str], told: Columns, line: int, file: str, hint: str | None) -> Places:

@@ -70,7 +70,8 @@ def percent(fraction: float, significant: int = 3) -> str:
 
 def counted(count: int, noun: str) -> str:
     """A number of things."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"
+    ending = "" if count == 1 else "es" if noun.endswith("ch") else "s"
+    return f"{count:,} {noun}{ending}"
 
 
 def clock(seconds: float) -> str:
