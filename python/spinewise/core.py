@@ -145,7 +145,7 @@ def toml_lines(text: str) -> list[tuple[str, int]]:
 
 
 def topology(spec: Mapping[str, object]) -> Fabric:
-    """The fabric of a spec as it is built, overrides and faults included.
+    """The fabric of a spec as it is built, overrides and faults included; the spec may lack traffic.
 
     Raises:
         SpecError: the spec is invalid, or a fault or an override names something that does not exist.
@@ -159,17 +159,14 @@ def topology(spec: Mapping[str, object]) -> Fabric:
 
 
 def without_inputs(spec: Mapping[str, object]) -> Mapping[str, object]:
-    """The spec with a flow in place of each traffic entry whose file was read before: the file is not needed."""
-    entries = spec.get("traffic")
+    """The spec with a flow in place of each traffic entry whose file was read before, and of traffic that it lacks."""
+    one = {"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}]}
+    entries = spec.get("traffic", [one])
     if not isinstance(entries, list):
         return spec
-    flow = {"src": 0, "dst": 1, "size_bytes": 1, "start_ns": 0}
     return {
         **spec,
-        "traffic": [
-            {"kind": "flows", "name": entry.get("name"), "list": [flow]} if input_digest(entry) else entry
-            for entry in entries
-        ],
+        "traffic": [{**one, "name": entry.get("name")} if input_digest(entry) else entry for entry in entries],
     }
 
 

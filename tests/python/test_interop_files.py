@@ -11,7 +11,7 @@ import pytest
 from spinewise import core
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.interop import cdf, flows, topology
+from spinewise.interop import cdf, flows, ids, topology
 from spinewise.specs import spec
 
 # Two switches, 0 and 3, between hosts 1, 2 and 4, 5.
@@ -134,9 +134,23 @@ def test_a_size_of_zero_becomes_one_and_is_noted(tmp_path: Path) -> None:
 
 
 def test_node_ids_become_our_hosts(tmp_path: Path) -> None:
-    nodes = topology.read(file(tmp_path, TOPOLOGY, "topology.txt"))
+    nodes = ids.read(file(tmp_path, TOPOLOGY, "topology.txt"))
     found = flows.read(file(tmp_path, FLOWS), nodes)
     assert [(flow.src, flow.dst) for flow in found.flows] == [(0, 2), (1, 3), (2, 0)]
+
+
+def test_a_spec_with_the_ids_of_an_imported_topology_stands_for_it(tmp_path: Path) -> None:
+    source, made = file(tmp_path, TOPOLOGY, "topology.txt"), tmp_path / "fabric.toml"
+    assert main(["import", "topology", str(source), "--out", str(made)]) == 0
+    known = ids.read(made)
+    assert (known.hosts, known.switches) == (ids.read(source).hosts, frozenset({0, 3}))
+    listed, out = file(tmp_path, FLOWS, "flows.txt"), tmp_path / "flows.csv"
+    assert main(["import", "flows", str(listed), "--topology", str(made), "--out", str(out)]) == 0
+    rows = out.read_text().splitlines()[1:]
+    assert [row.split(",")[:2] for row in rows] == [["0", "2"], ["1", "3"], ["2", "0"]]
+    made.write_text(made.read_text().replace("nodes = [1, ", "nodes = ["))
+    with pytest.raises(SpecError, match="as many as"):
+        ids.read(made)
 
 
 BAD_FLOWS = {
@@ -155,7 +169,7 @@ BAD_FLOWS = {
     "words missing": (("2 5 3 0 2.0", "2 5 3 0"), "line 3, all", "src dst pg size start"),
     "mixed widths": (("2 5 3 0 2.0", "2 5 3 100 0 2.0"), "line 3, all", "line 2"),
     "a switch": (("2 5 3 0 2.0", "2 3 3 0 2.0"), "line 3, dst", "it is a switch"),
-    "unknown node": (("2 5 3 0 2.0", "2 6 3 0 2.0"), "line 3, dst", "0 to 5"),
+    "unknown node": (("2 5 3 0 2.0", "2 6 3 0 2.0"), "line 3, dst", "the id of a host of"),
 }
 
 
@@ -163,7 +177,7 @@ BAD_FLOWS = {
 def test_bad_flow_lists_name_file_and_line(case: str, tmp_path: Path) -> None:
     (old, new), key, said = BAD_FLOWS[case]
     assert old in FLOWS
-    nodes = topology.read(file(tmp_path, TOPOLOGY, "topology.txt"))
+    nodes = ids.read(file(tmp_path, TOPOLOGY, "topology.txt"))
     path = file(tmp_path, FLOWS.replace(old, new))
     with pytest.raises(SpecError) as caught:
         flows.read(path, nodes)

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.exports import capture, graphml, htsim
-from spinewise.interop import fct
-from spinewise.interop.ids import host_ids
+from spinewise.interop import fct, ids
 from spinewise.own.load import load_schemes
 from spinewise.runs.file import checked_place, write_file
 from spinewise.runs.result import Result
@@ -59,12 +58,12 @@ def write_fct(args: argparse.Namespace, result: Result) -> Written:
         lines = htsim.lines(result)
         write_file(args.fct, "".join(f"{line}\n" for line in lines).encode(), force=args.force, option="--fct")
         return {"flows": len(lines) - 1}
-    ids = host_ids(args.topology) if args.topology else None
+    known = ids.read(args.topology) if args.topology else None
     rows = fct.rows_of(result)
-    if ids is not None and any(max(row.src, row.dst) >= len(ids) for row in rows):
+    if known is not None and any(max(row.src, row.dst) >= len(known.hosts) for row in rows):
         raise SpecError("--topology", args.topology, "the topology of the run; this one has too few hosts")
     rows = [row._replace(start_ns=row.start_ns + args.later_ns) for row in rows]
-    write_file(args.fct, fct.text(rows, ids).encode(), force=args.force, option="--fct")
+    write_file(args.fct, fct.text(rows, known).encode(), force=args.force, option="--fct")
     return {"flows": len(rows)}
 
 

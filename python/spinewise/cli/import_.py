@@ -13,8 +13,7 @@ from spinewise.cli import import_dags, import_fabrics
 from spinewise.cli.imported import Imported, of_flows
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
-from spinewise.interop import cdf, fct, flows, named, placing, records, topology
-from spinewise.interop.ids import host_ids
+from spinewise.interop import cdf, fct, flows, ids, named, placing, records
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import units
 from spinewise.runs.file import checked_place, write_file
@@ -61,7 +60,8 @@ def hosts_file(out: str) -> str:
 def import_flows(args: argparse.Namespace) -> Imported:
     """``import flows``: a flow list of HPCC, or records with named columns."""
     where = placing_of(args)
-    named_by = args.topology if args.topology and named.looks_named(args.topology) else None
+    is_named = args.topology and named.looks_named(args.topology) and not ids.has_ids(args.topology)
+    named_by = args.topology if is_named else None
     if named_by and where:
         raise SpecError("--topology", named_by, "alone, without --hosts and --rack-of: it names the hosts")
     where = named.placing(named_by) if named_by else where
@@ -72,7 +72,7 @@ def import_flows(args: argparse.Namespace) -> Imported:
             raise SpecError("--topology", args.topology, "nothing for records with named columns", hint)
         found = records.read(args.file, records.Columns(args.columns or {}, args.start_unit, args.unit_bytes), where)
     else:
-        found = flows.read(args.file, topology.read(args.topology) if args.topology else None)
+        found = flows.read(args.file, ids.read(args.topology) if args.topology else None)
     if args.from_first:
         found = found.from_first()
     made = of_flows(found.earlier(args.earlier_ns) if args.earlier_ns else found)
@@ -111,7 +111,7 @@ def import_cdf(args: argparse.Namespace) -> Imported:
 
 def import_fct(args: argparse.Namespace) -> Imported:
     """``import fct``."""
-    found = fct.read(args.file, host_ids(args.topology) if args.topology else None)
+    found = fct.read(args.file, ids.read(args.topology) if args.topology else None)
     slowdowns = [fct.slowdown(row) for row in found.rows]
     mean = sum(slowdowns) / len(slowdowns)
     about = f"{len(found.rows)} flows, mean slowdown {units.digits(mean)}"

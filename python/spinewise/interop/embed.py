@@ -125,4 +125,4 @@ def read_topology(stamp: Stamp) -> Topology:
 @lru_cache(maxsize=8)
 def read_flows(stamp: Stamp, nodes: Stamp | None) -> FlowList:
     """The flows in a file."""
-    return flows.read(stamp[0], None if nodes is None else read_topology(nodes))
+    return flows.read(stamp[0], None if nodes is None else read_topology(nodes).ids())

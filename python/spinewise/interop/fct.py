@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +19,7 @@ from spinewise.errors import SpecError
 from spinewise.interop.graph import Graph, Reach
 from spinewise.interop.looks import looks_like
 from spinewise.interop.text import Line, read_lines
+from spinewise.interop.topology import Ids
 from spinewise.magnitudes import PS_PER_NS
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
@@ -84,22 +84,16 @@ def slowdown(row: Row) -> float:
     return max(1.0, row.fct_ns / row.ideal_fct_ns)
 
 
-def read(path: str | Path, ids: Sequence[int] | None = None) -> FctFile:
-    """Read a file of completion times; with the ids of hosts in order, these become our numbers of hosts.
+def read(path: str | Path, ids: Ids | None = None) -> FctFile:
+    """Read a file of completion times; with the ids of a topology, hosts get our numbers.
 
     Raises:
         SpecError: with file and line: not eight words, a word that is not a number of its kind, an unknown host.
     """
-    hosts = None if ids is None else {id_: host for host, id_ in enumerate(ids)}
     rows = []
     for line in read_lines(path):
         line.expect([8], FORM, looks_like(path, "fct"))
-        ends = [read_host(line, index, what) for index, what in ((0, "src"), (1, "dst"))]
-        if hosts is not None:
-            for at, what in enumerate(("src", "dst")):
-                if ends[at] not in hosts:
-                    raise line.error(what, ends[at], "a host of the topology")
-                ends[at] = hosts[ends[at]]
+        ends = [read_host(line, index, what, ids) for index, what in ((0, "src"), (1, "dst"))]
         sport, dport, size, start, fct = (
             line.whole(at, what) for at, what in enumerate(("sport", "dport", "size", "start", "fct"), start=2)
         )
@@ -108,10 +102,11 @@ def read(path: str | Path, ids: Sequence[int] | None = None) -> FctFile:
     return FctFile(str(path), rows)
 
 
-def read_host(line: Line, index: int, what: str) -> int:
-    """A host's number, given as such or as HPCC's address 0b<high><low>01 in hexadecimal."""
+def read_host(line: Line, index: int, what: str, ids: Ids | None) -> int:
+    """A host's number or id, given as such or as HPCC's address 0b<high><low>01 in hexadecimal."""
     address = _ADDRESS.fullmatch(line.tokens[index].lower())
-    return int(address[1], 16) * 256 + int(address[2], 16) if address else line.whole(index, what)
+    id_ = int(address[1], 16) * 256 + int(address[2], 16) if address else line.whole(index, what)
+    return id_ if ids is None else ids.host(line, what, id_)
 
 
 def rows_of(result: Result) -> list[Row]:
@@ -150,8 +145,9 @@ def rows_of(result: Result) -> list[Row]:
     return [rows[at] for at in np.argsort(np.array(ends, dtype=np.int64), kind="stable")]
 
 
-def text(rows: list[Row], ids: Sequence[int] | None = None) -> str:
+def text(rows: list[Row], ids: Ids | None = None) -> str:
     """Rows in the format of the file; with ids of hosts, these in place of our numbers."""
     if ids is not None:
-        rows = [row._replace(src=ids[row.src], dst=ids[row.dst]) for row in rows]
+        by_host = list(ids.hosts)
+        rows = [row._replace(src=by_host[row.src], dst=by_host[row.dst]) for row in rows]
     return "".join(" ".join(map(str, row)) + "\n" for row in rows)

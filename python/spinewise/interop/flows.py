@@ -15,7 +15,7 @@ from typing import NamedTuple
 from spinewise.errors import SpecError
 from spinewise.interop.looks import looks_like
 from spinewise.interop.text import Line, exact, ns_text, read_lines, whole_ps
-from spinewise.interop.topology import Topology
+from spinewise.interop.topology import Ids
 from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND
 
 FORM = 'a flow, "src dst pg size start" or "src dst pg dport size start", the start in seconds'
@@ -107,8 +107,8 @@ def is_hpcc(path: str | Path) -> bool:
     return first.strip().isdecimal()
 
 
-def read(path: str | Path, topology: Topology | None = None) -> FlowList:
-    """Read a flow list; with a topology, its node ids become our numbers of hosts.
+def read(path: str | Path, ids: Ids | None = None) -> FlowList:
+    """Read a flow list; with the ids of a topology, hosts get our numbers.
 
     A size of 0 becomes 1, as in ConWeave's code, and is noted.
 
@@ -123,13 +123,12 @@ def read(path: str | Path, topology: Topology | None = None) -> FlowList:
         raise header.error("all", " ".join(header.tokens), allowed, looks_like(path, "flows"))
     count = header.whole(0, "number of flows", least=1)
     check_count(header, body, count)
-    hosts = None if topology is None else hosts_of(topology)
     width = len(body[0].tokens)
     flows, empty = [], []
     for line in body[:count]:
         line.expect([5, 6], FORM)
         line.expect([width], f"{width} words, as line {body[0].number} has")
-        flow = read_flow(line, hosts, topology)
+        flow = read_flow(line, ids)
         if flow.size_bytes == 0:
             empty.append(line.number)
             flow = flow._replace(size_bytes=1)
@@ -158,14 +157,9 @@ def check_count(header: Line, body: list[Line], count: int) -> None:
         )
 
 
-def hosts_of(topology: Topology) -> Mapping[int, int]:
-    """Our number of each host's id in the file."""
-    return {topology.nodes[host]: host for host in range(topology.hosts)}
-
-
-def read_flow(line: Line, hosts: Mapping[int, int] | None, topology: Topology | None) -> Flow:
+def read_flow(line: Line, ids: Ids | None) -> Flow:
     """One flow; a size may be 0 here."""
-    src, dst = (read_host(line, index, what, hosts, topology) for index, what in ((0, "src"), (1, "dst")))
+    src, dst = (read_host(line, index, what, ids) for index, what in ((0, "src"), (1, "dst")))
     if src == dst:
         raise line.error("dst", line.tokens[1], "another host than src")
     ports = len(line.tokens) == 6
@@ -174,18 +168,10 @@ def read_flow(line: Line, hosts: Mapping[int, int] | None, topology: Topology | 
     return Flow(src, dst, line.whole(2, "pg"), dport, size, read_start(line))
 
 
-def read_host(line: Line, index: int, what: str, hosts: Mapping[int, int] | None, topology: Topology | None) -> int:
-    """A host by its id, as our number when the topology is known."""
+def read_host(line: Line, index: int, what: str, ids: Ids | None) -> int:
+    """A host by its id, as our number where ids are known."""
     id_ = line.whole(index, what)
-    if hosts is None or topology is None:
-        return id_
-    if id_ not in hosts:
-        known = id_ < len(topology.nodes)
-        allowed = (
-            f"a host of {topology.file}" if known else f"a node of {topology.file}, 0 to {len(topology.nodes) - 1}"
-        )
-        raise line.error(what, id_, allowed, "it is a switch" if known else None)
-    return hosts[id_]
+    return id_ if ids is None else ids.host(line, what, id_)
 
 
 def read_start(line: Line) -> int:

@@ -1,13 +1,16 @@
-"""The ids that hosts have in the file of a topology, for files of completion times, whose hosts are numbers."""
+"""The ids that nodes have in the file of a topology, for other files whose hosts are such ids."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
+from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.interop import named, topology
 from spinewise.interop.looks import looks_like
+from spinewise.interop.topology import Ids
 from spinewise.reading import SPEC_BYTES, printable, read_text
 
 OPTION = "--topology"
@@ -15,10 +18,8 @@ ALLOWED = "a topology of HPCC or ConWeave, or a spec (.toml) whose table [import
 ALIKE = "without other ids, hosts are numbered from 0 as in the spec: leave the option out"
 
 
-def host_ids(path: str | Path) -> list[int]:
-    """The id of each host by its number: of a topology of HPCC or ConWeave, or of a spec with the table [import].
-
-    A spec lists its switches after its hosts; they are in the list too.
+def read(path: str | Path) -> Ids:
+    """The ids of a topology of HPCC or ConWeave, or of a spec with the table [import].
 
     Raises:
         SpecError: it is neither; or it has no ids, as a list of links between named nodes.
@@ -30,22 +31,43 @@ def host_ids(path: str | Path) -> list[int]:
     hint = looks_like(path, "topology")
     if hint is not None:
         raise SpecError(OPTION, hint, ALLOWED, "import it, and give the spec with its [import]", file=printable(path))
-    found = topology.read(path)
-    return found.nodes[: found.hosts]
+    return topology.read(path).ids()
 
 
-def of_spec(path: str | Path) -> list[int]:
+def of_spec(path: str | Path) -> Ids:
     """The ids in the table [import] of a spec."""
     file = printable(path)
     try:
         spec = tomllib.loads(read_text(path, OPTION, most=SPEC_BYTES))
     except tomllib.TOMLDecodeError as error:
         raise SpecError(OPTION, str(error), "a spec", file=file) from None
+    nodes = nodes_of(spec)
+    if not nodes:
+        raise SpecError("import.nodes", "(nothing)", ALLOWED, ALIKE, file=file)
+    known: set[int] = set()
+    for place, one in enumerate(nodes):
+        if not isinstance(one, int) or isinstance(one, bool) or one < 0 or one in known:
+            raise SpecError(f"import.nodes[{place}]", one, "a number of its own, 0 or more", file=file)
+        known.add(one)
+    fabric = core.topology({"topology": spec.get("topology", {})})
+    if len(nodes) != len(fabric["nodes"]):
+        allowed = f"as many as [topology] has nodes, {len(fabric['nodes'])}"
+        raise SpecError("import.nodes", f"{len(nodes)} ids", allowed, file=file)
+    return Ids.ordered(file, nodes, sum(node["tier"] == "host" for node in fabric["nodes"]))
+
+
+def has_ids(path: str | Path) -> bool:
+    """Whether a file is a spec whose table [import] has ids."""
+    if not str(path).endswith(".toml"):
+        return False
+    try:
+        return bool(nodes_of(tomllib.loads(read_text(path, OPTION, most=SPEC_BYTES))))
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def nodes_of(spec: Mapping[str, object]) -> list[int]:
+    """The ids of nodes in a spec; empty if it has none."""
     origin = spec.get("import")
     nodes = origin.get("nodes") if isinstance(origin, dict) else None
-    if not isinstance(nodes, list) or not nodes:
-        raise SpecError("import.nodes", "(nothing)", ALLOWED, ALIKE, file=file)
-    for place, one in enumerate(nodes):
-        if not isinstance(one, int) or isinstance(one, bool) or one < 0 or one in nodes[:place]:
-            raise SpecError(f"import.nodes[{place}]", one, "a number of its own, 0 or more", file=file)
-    return nodes
+    return nodes if isinstance(nodes, list) else []

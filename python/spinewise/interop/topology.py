@@ -8,6 +8,7 @@ ways; their order fixes the order of ports, and so of equal-cost next hops.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -92,11 +93,46 @@ class Topology:
         lines += ["# node, node, rate in Gbps, delay in ns", "links = [", *rows, "]", ""]
         return "\n".join(lines) + "\n" + self.origin()
 
+    def ids(self) -> Ids:
+        """The ids of its nodes in the file."""
+        return Ids.ordered(self.file, self.nodes, self.hosts)
+
     def origin(self) -> str:
         """The table that records the file and its ids."""
         name = self.file.replace("\\", "\\\\").replace('"', '\\"')
         about = "# Origin of the fabric, no part of the run. Item i of nodes is the file's id of node i."
         return "\n".join([about, "[import]", f'topology = "{name}"', f"nodes = {self.nodes}", ""])
+
+
+@dataclass(frozen=True)
+class Ids:
+    """The ids of a topology.
+
+    Attributes:
+        file: the file of the topology.
+        hosts: the number of each host by its id.
+        switches: the ids of the switches.
+    """
+
+    file: str
+    hosts: Mapping[int, int]
+    switches: frozenset[int]
+
+    @classmethod
+    def ordered(cls, file: str, nodes: list[int], hosts: int) -> Ids:
+        """The ids of nodes in the order of their numbers, hosts first."""
+        return cls(file, {id_: host for host, id_ in enumerate(nodes[:hosts])}, frozenset(nodes[hosts:]))
+
+    def host(self, line: Line, what: str, id_: int) -> int:
+        """The number of a host by its id.
+
+        Raises:
+            SpecError: the id is that of a switch, or of no node.
+        """
+        if id_ not in self.hosts:
+            hint = "it is a switch" if id_ in self.switches else None
+            raise line.error(what, id_, f"the id of a host of {self.file}", hint)
+        return self.hosts[id_]
 
 
 def gbps(rate_bps: int) -> int | float:

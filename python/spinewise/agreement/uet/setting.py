@@ -98,7 +98,7 @@ def topology_of(case: UetCase) -> Topology:
 
 def check_size(case: UetCase, topology: Topology) -> None:
     """Check that the numbers of hosts and of tiers agree with the options."""
-    fabric = core.topology({"topology": topology, "traffic": [{"kind": "permutation", "size_bytes": 1}]})
+    fabric = core.topology({"topology": topology})
     tiers = Counter(node["tier"] for node in fabric["nodes"])
     for option, there in (("nodes", tiers["host"]), ("tiers", len(tiers) - 1)):
         if (told := case.number(option, there)) != there:
