@@ -69,15 +69,18 @@ ONE_SPINE = {
 
 
 def test_a_flow_with_one_path_is_told_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The list offered it, and the command then said that it had sent nothing between two racks."""
+    """The list offers what can be told of it: what it waited for, as it had nothing to choose."""
     spinewise.run(ONE_SPINE).write(tmp_path / "run")
     code, out, _ = run(capsys, "explain", tmp_path / "run")
     assert code == 0
-    assert f"spinewise explain {tmp_path / 'run'} --flow 0" in out
+    asked = [str(tmp_path / "run")] * 2
+    assert f"spinewise explain {' '.join(asked)} --flow 0" in out
+    assert run(capsys, "explain", *asked, "--flow", "0")[1].startswith("Flow 0 took ")
     code, _, err = run(capsys, "explain", tmp_path / "run", "--flow", "0")
     assert code == 2
     assert "a flow that had more than one path" in err
     assert "this one had a single path throughout; flow 0 arrived after" in " ".join(err.split())
+    assert "`explain RUN RUN --flow N` tells what it waited for" in " ".join(err.split())
 
 
 def test_a_flow_that_has_not_arrived_is_told_so_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

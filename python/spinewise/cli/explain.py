@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from dataclasses import asdict
 
 from spinewise.cli import explain_two
@@ -49,9 +48,11 @@ def command(args: argparse.Namespace) -> int:
     return 0
 
 
-def asked(args: argparse.Namespace) -> str:
-    """The arguments for a follow-up command: the run, and the code of the user's scheme."""
-    return shlex.join([args.run, *(word for text in args.scheme_file for word in ("--scheme-file", text))])
+def asked(args: argparse.Namespace, result: Result) -> worst.Questions:
+    """The follow-up commands, with the code of the user's scheme."""
+    further = [word for text in args.scheme_file for word in ("--scheme-file", text)]
+    one_path = any(warning["code"] == "one_path" for warning in result.report["warnings"])
+    return worst.Questions(args.run, further, one_path)
 
 
 def whose(args: argparse.Namespace) -> str:
@@ -67,7 +68,7 @@ def which(args: argparse.Namespace, result: Result) -> int:
         print_json({"slowest": [asdict(one) for one in slow], "timed_out": [asdict(one) for one in waited]})
     else:
         faulty = bool(result.spec.get("fault")) and "linux" not in result.report
-        print(worst.told(slow, waited, asked(args), faulty=faulty, of=whose(args)))
+        print(worst.told(slow, waited, asked(args, result), faulty=faulty, of=whose(args)))
         if deadlock := result.report.get("deadlock"):
             print(f"\n{deadlock_line(deadlock)}.")
     return 0
@@ -99,5 +100,5 @@ def hurt(args: argparse.Namespace, result: Result) -> int:
     if args.json:
         print_json(asdict(found))
     else:
-        print(worst.told_victims(found, asked(args), listed(broken)))
+        print(worst.told_victims(found, asked(args, result), listed(broken)))
     return 0

@@ -85,7 +85,8 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--topology",
         metavar="FILE",
-        help="the topology file whose node ids are used, or its spec; or a CSV list of links, or a spec, that names the hosts",
+        help="the topology file whose node ids are used, or its spec; or a CSV list of links, or a spec, that names"
+        " the hosts",
     )
     parser.add_argument(
         "--earlier-ns", type=whole(0, 2**63), default=0, metavar="N", help="shift every start N ns earlier [0]"

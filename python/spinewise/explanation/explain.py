@@ -169,7 +169,9 @@ def on_linux(result: Result, flow: int) -> str | None:
 def no_choice(facts: FlowFacts) -> tuple[str, str | None]:
     """What a flow needs to be explained, and what this one without choices was."""
     if facts.get("packets"):
-        return "a flow that had more than one path", f"this one had a single path throughout; {in_short(facts)}"
+        waits = "`explain RUN RUN --flow N` tells what it waited for"
+        hint = f"this one had a single path throughout; {in_short(facts)}; {waits}"
+        return "a flow that had more than one path", hint
     return "a flow that has sent a packet between two racks in this run", None
 
 

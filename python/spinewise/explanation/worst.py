@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -218,23 +219,47 @@ def line(one: Asked) -> str:
     )
 
 
-def told(slow: list[Asked], waited: list[Asked], asked: str, *, faulty: bool, of: str = "") -> str:
-    """The flows worth explaining, and the next command: `asked` is the folder, with other arguments it needs.
+@dataclass(frozen=True)
+class Questions:
+    """The commands that ask more about a run.
 
-    `of` says whose flows were asked for.
+    Attributes:
+        run: its folder.
+        further: other arguments that they need.
+        one_path: packets had no choice: what a flow waited for can be told, but no choices.
     """
+
+    run: str
+    further: Sequence[str]
+    one_path: bool
+
+    def about(self, flow: int) -> str:
+        """The command about a flow."""
+        return self._command([self.run, self.run] if self.one_path else [self.run], "--flow", str(flow))
+
+    def hurt(self) -> str:
+        """The command about flows that faults hurt."""
+        return self._command([self.run], "--hurt")
+
+    def _command(self, runs: Sequence[str], *options: str) -> str:
+        """The command about these runs."""
+        return shlex.join(["spinewise", "explain", *runs, *self.further, *options])
+
+
+def told(slow: list[Asked], waited: list[Asked], asked: Questions, *, faulty: bool, of: str = "") -> str:
+    """The flows worth explaining, and the next commands; `of` says whose flows were asked for."""
     parts = ["\n".join([f"The slowest flows{of} between racks, against their ideals:", *map(line, slow)])]
     if waited:
         parts.append("\n".join(["Others that waited for retransmission timeouts:", *map(line, waited)]))
     if not slow:
         return f"No flow{of} between two racks has sent anything: there are no paths to explain."
-    on = [f"Why: spinewise explain {asked} --flow {slow[0].flow}"]
+    on = [f"Why: {asked.about(slow[0].flow)}"]
     if faulty:
-        on.append(f"Which flows the faults hurt, against the same run without them: spinewise explain {asked} --hurt")
+        on.append(f"Which flows the faults hurt, against the same run without them: {asked.hurt()}")
     return "\n\n".join([*parts, "\n".join(on)])
 
 
-def told_victims(found: Victims, asked: str, breaks: list[str]) -> str:
+def told_victims(found: Victims, asked: Questions, breaks: list[str]) -> str:
     """The flows that the faults hurt, and why."""
     lines = [
         f"{found.later:,} of {units.counted(found.flows, 'flow')} between racks took more than a tenth longer than in"
@@ -248,5 +273,5 @@ def told_victims(found: Victims, asked: str, breaks: list[str]) -> str:
         lines += ["", f"These lost none to the faults: {found.others[0].why}."]
     lines += [f"{line(one.flow)}; {us(one.without_us)} without" for one in found.others]
     if listed := [*found.worst, *found.others]:
-        lines += ["", f"To explain one: spinewise explain {asked} --flow {listed[0].flow.flow}"]
+        lines += ["", f"To explain one: {asked.about(listed[0].flow.flow)}"]
     return "\n".join(lines)
