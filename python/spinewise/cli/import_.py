@@ -104,7 +104,7 @@ def placing_of(args: argparse.Namespace) -> placing.Placing | None:
 def import_cdf(args: argparse.Namespace) -> Imported:
     """``import cdf``."""
     found = cdf.read(args.file, args.unit_bytes)
-    about = f"{len(found.points)} points, mean {found.mean_bytes:,.1f} bytes"
+    about = f"{units.counted(len(found.points), 'point')}, mean {found.mean_bytes:,.1f} bytes"
     record = {"points": len(found.points), "mean_bytes": found.mean_bytes, "percent": found.percent}
     return Imported(about, record, lambda _: found.text().encode(), [])
 
@@ -114,7 +114,7 @@ def import_fct(args: argparse.Namespace) -> Imported:
     found = fct.read(args.file, ids.read(args.topology) if args.topology else None)
     slowdowns = [fct.slowdown(row) for row in found.rows]
     mean = sum(slowdowns) / len(slowdowns)
-    about = f"{len(found.rows)} flows, mean slowdown {units.digits(mean)}"
+    about = f"{units.counted(len(found.rows), 'flow')}, mean slowdown {units.digits(mean)}"
     return Imported(about, {"flows": len(found.rows), "mean_slowdown": mean}, lambda out: fct_content(found, out), [])
 
 

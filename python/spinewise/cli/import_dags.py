@@ -15,8 +15,9 @@ def of_dag(found: Dag) -> Imported:
     """The table of operations, and the lines of a spec that use it."""
     counts = {kind: found.count(kind) for kind in ("send", "recv", "calc")}
     about = (
-        f"{found.ranks} ranks, {counts['send']} sends of {units.size(found.size_bytes)}, "
-        f"{counts['recv']} receives, {counts['calc']} computations"
+        f"{units.counted(found.ranks, 'rank')}, {units.counted(counts['send'], 'send')} of"
+        f" {units.size(found.size_bytes)}, {units.counted(counts['recv'], 'receive')},"
+        f" {units.counted(counts['calc'], 'computation')}"
     )
     record = {"ranks": found.ranks, "bytes": found.size_bytes, "batches": found.batches} | counts
     return Imported(about, record, lambda _: found.csv().encode(), found.notes, lambda out: entry("dag", out))

@@ -42,7 +42,10 @@ def of_flows(found: FlowList) -> Imported:
     total = sum(flow.size_bytes for flow in found.flows)
     starts = [flow.start_ps for flow in found.flows]
     first, last = min(starts), max(starts)
-    about = f"{len(found.flows)} flows, {units.size(total)}, starts from {ns_text(first)} to {ns_text(last)} ns"
+    about = (
+        f"{units.counted(len(found.flows), 'flow')}, {units.size(total)}, starts from {ns_text(first)} to"
+        f" {ns_text(last)} ns"
+    )
     notes = list(found.notes)
     if len(found.groups) > 1:
         groups = ", ".join(map(str, found.groups))
