@@ -197,6 +197,36 @@ def test_an_unfinished_flow_counts_as_long_as_it_waited() -> None:
     assert Aim("p99", "slowdown", "x").value(found) == pytest.approx(400e-6 / ideal_s(result))
 
 
+def test_what_never_began_does_not_count_as_having_waited() -> None:
+    """Rounds wait for rounds: a run with one more of them had the same later rounds waiting since the beginning."""
+    entry = {"name": "reduce", "kind": "all_reduce", "size_bytes": 100_000, "rounds": 4}
+    spec: dict[str, Any] = {"topology": TOPOLOGY, "traffic": [entry]}
+    whole = sw.run(spec)
+    ends = [one.end_s for one in whole.rounds.rounds]
+    times = [one.time_s for one in whole.rounds.rounds]
+    # Half way into the third round, and just after its beginning.
+    for part in (0.5, 0.01):
+        late = sw.run(spec | {"run": {"until_us": 1e6 * (ends[1] + part * times[2])}})
+        assert [one.begun for one in late.rounds.rounds] == [True, True, True, False]
+        assert late.rounds.jobs[0].slowest == late.rounds.rounds[2]
+        found = observe(late.spec, late)
+        (seen,) = found.rounds
+        assert (seen.rounds, seen.unfinished) == (4, 2)
+        done = (times[0] + times[1]) / 2
+        waited = max(part * times[2], done)
+        assert seen.time_s.mean == pytest.approx((2 * done + waited) / 3)
+        every = next(one for one in found.flows if (one.entry, one.size_class) == ("reduce", "all"))
+        assert every.unfinished > every.flows / 4
+        assert every.fct_s.worst < ends[1]
+
+
+def test_a_job_that_no_scheme_ends_is_no_aim() -> None:
+    entry = {"name": "reduce", "kind": "all_reduce", "size_bytes": 400_000, "rounds": 30}
+    spec = {"topology": TOPOLOGY, "traffic": [entry], "run": {"until_us": 1500}}
+    with pytest.raises(SpecError, match="the whole job"):
+        sw.advise(spec, aims="job time of reduce", schemes="ecmp,rps", budget_s=3, jobs=1)
+
+
 def ideal_s(result: sw.Result) -> float:
     """The least time that any flow of a run could take, seconds."""
     return float(min(result.flows.column("ideal_fct_ps").to_pylist())) / 1e12

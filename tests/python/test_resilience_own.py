@@ -204,7 +204,7 @@ def tail(stop_us: int, **columns: list[int] | list[bool]) -> Tail:
     made.report["stop_ps"] = stop_us * 10**6
     spec: Spec = {"traffic": [{"kind": "poisson", "name": "web"}], "run": {"until_us": 100_000}}
     masks = own_recorded.members(spec, made, ("web", "all"))
-    waits = Waits.of(made.flows, waited_until(spec, made.report))
+    waits = Waits.of(made.flows, spec, waited_until(spec, made.report))
     web, every = (own_recorded.tail(made.summary().of("all"), waits, masks[name]) for name in ("web", "all"))
     assert web == every
     return web

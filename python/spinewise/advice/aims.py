@@ -120,6 +120,15 @@ class Aim:
         flows = self.flows(observed)
         return (0, 0) if flows is None else (flows.flows, flows.unfinished)
 
+    def has_ended(self, behind: int, unfinished: int) -> bool:
+        """Whether enough of what is behind its value had finished: all of a job, else one flow or round."""
+        return behind == 0 or unfinished == 0 or (self.quantity != "job time" and unfinished < behind)
+
+    @property
+    def needs_ended(self) -> str:
+        """What must have finished in some run."""
+        return "the whole job" if self.quantity == "job time" else "some"
+
     def thin(self, many: int) -> bool:
         """Whether there are so few flows a run that the percentile is one of the last few."""
         return self.statistic in SHARES and many * (1.0 - SHARES[self.statistic]) < TAIL_FLOWS

@@ -92,7 +92,7 @@ class Sample:
         seed: its seed.
         run: its key in the store.
         values: the value of each aim, in its unit.
-        unfinished: for each aim, flows or rounds that had not finished; they count with the time they had waited.
+        unfinished: for each aim, flows or rounds that had not finished; they count with the time since they began.
         deadlock: links whose queues paused each other indefinitely; empty if none did. Flows wait until `run.until_us`.
     """
 

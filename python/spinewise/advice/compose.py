@@ -408,7 +408,7 @@ def notes(course: Course) -> list[str]:
             made.append(f"{aim.text}: {behind:,} flows or rounds a run, so it is the value of one of the slowest few")
         lost = sum(one.behind[place][1] for (case, *_), one in course.trials.found.items() if case == PLAIN)
         if lost:
-            made.append(f"{aim.text}: {lost:,} unfinished, counted with the time they had waited")
+            made.append(f"{aim.text}: {lost:,} unfinished, each counted with the time since it began, if it had")
     seen: dict[int, set[str]] = {}
     for (case, _, seed), trial in course.trials.found.items():
         if case == PLAIN:

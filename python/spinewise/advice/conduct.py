@@ -301,9 +301,9 @@ class Course:
                 allowed = "an aim with a value in every run; a longer workload gives more values"
                 raise SpecError("--aim", aim.text, allowed, hint)
             behind = [one.behind[place] for (case, *_), one in self.trials.found.items() if case == PLAIN]
-            if behind and all(unfinished == whole > 0 for whole, unfinished in behind):
-                until = f"{float(self.resolved['run']['until_us']):g}"
-                hint = f"{aim.text} needs some: in none of {units.counted(len(behind), 'run')} any of them had finished"
+            if behind and not any(aim.has_ended(*one) for one in behind):
+                until, needed = f"{float(self.resolved['run']['until_us']):g}", aim.needs_ended
+                hint = f"{aim.text} needs {needed}: none had finished in {units.counted(len(behind), 'run')}"
                 raise SpecError("run.until_us", until, "a time in which flows or rounds finish", hint)
 
     def check_rows(self) -> None:

@@ -1,7 +1,8 @@
 """The values that advice takes from a run: completion times of flows and rounds, including unfinished ones.
 
-Flows that had not finished count with the time that they had waited (`spinewise.measures.waits`), and so do rounds and
-operations: a scheme that leaves some unfinished never looks better for it.
+Flows that had not finished count with the time that they had waited (`spinewise.measures.waits`), and so do rounds
+and operations: a scheme that leaves some unfinished never looks better for it. What was to follow others and never
+began has waited for these, and does not count: a scheme that gets further never looks worse for it.
 """
 
 from __future__ import annotations
@@ -136,8 +137,8 @@ def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
     if not table.num_rows:
         return
     size, ideal = numbers(table, "size_bytes"), numbers(table, "ideal_fct_ps") / PS_PER_SECOND
-    waits = Waits.of(table, stop_s)
-    fct, done = waits.fct_s, waits.done
+    waits = Waits.of(table, spec, stop_s)
+    fct, done, begun = waits.fct_s, waits.done, waits.begun
     asked = numbers(table, "tcp").astype(bool) & (ideal > 0.0)
     entry = numbers(table, "entry")
     whole = Entry(ALL, "", spec.get("metrics", {}).get("size_classes", []))
@@ -150,8 +151,8 @@ def flows_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Flows]:
                 str(one["name"]),
                 int(inside.sum()),
                 int((inside & ~done).sum()),
-                Spread.of(fct[inside]),
-                Spread.of(fct[inside] / ideal[inside]),
+                Spread.of(fct[inside & begun]),
+                Spread.of((fct / ideal)[inside & begun]),
             )
 
 
@@ -160,10 +161,28 @@ def rounds_of(result: Result, stop_s: float) -> Iterator[Rounds]:
     found = result.rounds.rounds
     for name in dict.fromkeys(one.name for one in found):
         mine = [one for one in found if one.name == name]
-        ends = [one.end_s if one.finished else stop_s for one in mine]
-        times = np.array([end - one.start_s for one, end in zip(mine, ends, strict=True)])
-        total = max(ends) - min(one.start_s for one in mine)
-        yield Rounds(name, len(mine), sum(not one.finished for one in mine), Spread.of(times), total, bus(mine, times))
+        groups = list(times_by_group(mine, stop_s).values())
+        total = max(one.end_s if one.finished else stop_s for one in mine) - min(one.start_s for one in mine)
+        times = np.concatenate([times for _, times in groups])
+        yield Rounds(name, len(mine), sum(not one.finished for one in mine), Spread.of(times), total, bus(groups))
+
+
+def times_by_group(rounds: list[Round], stop_s: float) -> dict[int, tuple[Round, Floats]]:
+    """The times of the rounds of each group that began, in seconds, with one of the rounds.
+
+    A round under way counts with the time since it began, but no less than the mean of its group's finished rounds:
+    that it began shortly before the end does not make it a short one.
+    """
+    groups: dict[int, list[Round]] = {}
+    for one in rounds:
+        groups.setdefault(one.group, []).append(one)
+    found = {}
+    for number, group in groups.items():
+        done = np.array([one.time_s for one in group if one.finished])
+        least = float(done.mean()) if done.size else 0.0
+        open_ = [max(stop_s - one.start_s, least) for one in group if one.begun and not one.finished]
+        found[number] = group[0], np.concatenate([done, open_])
+    return found
 
 
 def operations_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Operations]:
@@ -174,16 +193,10 @@ def operations_of(spec: Spec, result: Result, stop_s: float) -> Iterator[Operati
         yield Operations(entry, told["operations"], left, stop_s if left else end)
 
 
-def bus(rounds: list[Round], times: Floats) -> float:
+def bus(groups: list[tuple[Round, Floats]]) -> float:
     """Bus bandwidth by the mean time of a round, mean over groups."""
-    groups: dict[int, list[int]] = {}
-    for place, one in enumerate(rounds):
-        groups.setdefault(one.group, []).append(place)
     return stats.mean(
-        [
-            busbw(rounds[of[0]].kind, rounds[of[0]].ranks, rounds[of[0]].message_bytes, float(times[of].mean()))
-            for of in groups.values()
-        ]
+        [busbw(one.kind, one.ranks, one.message_bytes, float(times.mean())) for one, times in groups if times.size]
     )
 
 

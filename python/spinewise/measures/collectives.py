@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
-from spinewise.measures.entries import Entry
+from spinewise.measures.entries import WAITING, Entry
 from spinewise.measures.least import Ways, least_s
 from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
@@ -111,6 +111,7 @@ class Round:
         end_s: when its last flow arrived; NaN if one has not.
         last_flow: the straggler: the flow that arrived last; of unfinished ones, the first that has started.
         steps: its steps; empty if it has a single one.
+        begun: whether one of its flows has started: a round that waits for others may not have.
     """
 
     entry: int
@@ -126,6 +127,7 @@ class Round:
     end_s: float
     last_flow: int
     steps: tuple[Step, ...] = ()
+    begun: bool = True
 
     @property
     def finished(self) -> bool:
@@ -268,11 +270,17 @@ class Collectives:
         columns = [numbers(self._table, name).tolist() for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
         starts = [at for at, row in enumerate(rows) if row["step"] == 0]
+        first_ps: dict[int, int] = {}
+        for at in starts:
+            entry, start_ps = rows[at]["entry"], rows[at]["start_ps"]
+            first_ps[entry] = min(first_ps.get(entry, start_ps), start_ps)
         starts.append(len(rows))
-        return [self._round(rows[at], rows[at + 1 : end]) for at, end in pairwise(starts)]
+        return [self._round(rows[at], rows[at + 1 : end], first_ps) for at, end in pairwise(starts)]
 
-    def _round(self, row: Mapping[str, int], steps: Sequence[Mapping[str, int]]) -> Round:
+    def _round(self, row: Mapping[str, int], steps: Sequence[Mapping[str, int]], first_ps: Mapping[int, int]) -> Round:
         entry = self._entries[row["entry"]]
+        # A round without a start has that of its entry, as the first round does.
+        waits = entry.kind in WAITING and row["round"] > 1 and row["start_ps"] == first_ps[row["entry"]]
         return Round(
             entry=row["entry"],
             name=entry.name,
@@ -290,6 +298,7 @@ class Collectives:
                 Step(one["step"], one["flows"], one["start_ps"] / PS_PER_SECOND, ended(one), one["last_flow"])
                 for one in steps
             ),
+            begun=row["end_ps"] > 0 or not waits,
         )
 
     def of(self, name: str) -> list[Round]:
@@ -391,6 +400,7 @@ def job(rounds: Sequence[Round]) -> Job:
         of_group.setdefault(one.group, []).append(one)
     means = [(stats.mean([one.time_s for one in group]), group[0]) for group in of_group.values()]
     open_ = [one for one in rounds if not one.finished]
+    under_way = [one for one in open_ if one.begun]
     return Job(
         name=largest.name,
         kind=largest.kind,
@@ -406,6 +416,8 @@ def job(rounds: Sequence[Round]) -> Job:
         total_s=max(one.end_s for one in rounds) - min(one.start_s for one in rounds) if not open_ else math.nan,
         algbw_gbyte_per_s=stats.mean([algbw(one.message_bytes, mean) for mean, one in means]),
         busbw_gbyte_per_s=stats.mean([busbw(one.kind, one.ranks, one.message_bytes, mean) for mean, one in means]),
-        slowest=min(open_, key=lambda one: one.start_s) if open_ else max(done, key=lambda one: one.time_s),
+        slowest=min(under_way or open_, key=lambda one: one.start_s)
+        if open_
+        else max(done, key=lambda one: one.time_s),
         fewest_ranks=min(one.ranks for one in rounds),
     )

@@ -21,10 +21,13 @@ from spinewise.shapes import SizeClass, Spec, Traffic
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Mask = npt.NDArray[np.bool_]
 By = Literal["auto", "entry", "class", "both"]
 """How flows are grouped: by traffic entry, all together, or both; auto: by entry if there are several."""
 
 UDP = "udp"
+WAITING = frozenset({"rpc", "all_reduce", "all_to_all", "dag"})
+"""Kinds of traffic in which flows wait for others, and may never begin."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,19 @@ def entries_of(spec: Spec) -> list[Entry]:
         Entry(name, str(entry.get("kind", "")), entry.get("size_classes") or classes)
         for name, entry in zip(names(traffic), traffic, strict=True)
     ]
+
+
+def begun(flows: pa.Table, spec: Spec) -> Mask:
+    """Which flows had begun. One that waits for others and never did has sent nothing, and the start of its entry."""
+    found = numbers(flows, "finished").astype(bool) | (numbers(flows, "packets") > 0)
+    entry, start = numbers(flows, "entry"), numbers(flows, "start_ps")
+    for place, one in enumerate(entries_of(spec)):
+        mine = entry == place
+        if one.kind not in WAITING:
+            found |= mine
+        elif mine.any():
+            found |= mine & (start > start[mine].min())
+    return found
 
 
 def names(traffic: Sequence[Traffic]) -> list[str]:

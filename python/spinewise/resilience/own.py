@@ -361,9 +361,12 @@ def outcome(broken: Recording, whole: Recording, plan: Plan) -> Outcome:
 
 
 def shares_beyond(times: float, one: Recording, other: Recording) -> dict[str, float]:
-    """Share of the flows of each entry that took more than `times` times as long in one run as in another."""
+    """Share of the flows of each entry that took more than `times` times as long in one run as in another.
+
+    Flows that began in both count.
+    """
     pairs = [(name, one.fct_s[name], other.fct_s[name]) for name in one.fct_s]
-    beyond = {name: mine > times * its for name, mine, its in pairs}
+    beyond = {name: (mine > times * its)[np.isfinite(mine) & np.isfinite(its)] for name, mine, its in pairs}
     if beyond:
         beyond[ALL] = np.concatenate(list(beyond.values()))
     known = {name: float(which.mean()) for name, which in beyond.items() if which.size}

@@ -98,7 +98,8 @@ def of_pair(broken: Recording, whole: Recording, fault: Single, interval_us: flo
     """The same, from a run with the faults and one without."""
     found = cost(Pair.of(interval_us, broken.goodput, whole.goodput), fault.begin_us, fault.end_us)
     mine, its, starts = joined(broken.fct_s), joined(whole.fct_s), joined(whole.start_s)
-    under_way = (1e6 * starts < fault.end_us) & (1e6 * (starts + its) > fault.begin_us)
+    # Comparisons with the time of a flow that never began are false.
+    under_way = (1e6 * starts < fault.end_us) & (1e6 * (starts + its) > fault.begin_us) & np.isfinite(mine)
     mine, its = mine[under_way], its[under_way]
     return Hurt(
         goodput_lost=found.lost,

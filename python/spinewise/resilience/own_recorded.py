@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.classes import ClassSummary
-from spinewise.measures.entries import entries_of
+from spinewise.measures.entries import Mask, entries_of
 from spinewise.measures.summary import ALL
 from spinewise.measures.tables import numbers
-from spinewise.measures.waits import Mask, Tail, Waits, waited_until
+from spinewise.measures.waits import Tail, Waits, waited_until
 from spinewise.resilience.compared import received
 from spinewise.resilience.measures import Floats
 from spinewise.runs.result import Result
@@ -76,7 +76,7 @@ def record(interval_us: float, spec: Spec, result: Result) -> Recording:
     """Record a run."""
     summary, report = result.summary(), result.report
     of_entry = {entry.name: entry.of(ALL) for entry in summary.asked} | {ALL: summary.of(ALL)}
-    waits = Waits.of(result.flows, waited_until(spec, report)) if result.flows.num_rows else None
+    waits = Waits.of(result.flows, spec, waited_until(spec, report)) if result.flows.num_rows else None
     masks = members(spec, result, of_entry)
     found = {name: tail(of_entry[name], waits, mask) for name, mask in masks.items()}
     jobs, starts_s = result.rounds.jobs, numbers(result.flows, "start_ps") / PS_PER_SECOND

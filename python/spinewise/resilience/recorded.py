@@ -51,7 +51,7 @@ def record(interval_us: int, end_us: int, spec: Spec, result: Result) -> Recordi
     summary, report = result.summary(), result.report
     everything = summary.of("all")
     # It has only flows of a list, few enough for a row each.
-    waits = Waits.of(result.flows, waited_until(spec, report))
+    waits = Waits.of(result.flows, spec, waited_until(spec, report))
     tail = waits.tail(np.ones(len(waits.done), dtype=bool), 0.999)
     return Recording(
         goodput=goodput(result, interval_us, end_us // interval_us),
