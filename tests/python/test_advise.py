@@ -95,7 +95,7 @@ def test_a_dead_path_is_left_by_those_that_learn_of_it(dead: tuple[Advice, Path]
     assert high is not None
     assert high < 0.0
     assert found.levels[-1].than_today[0].mean < -0.5
-    assert any("unfinished, counted" in note for note in found.notes)
+    assert any("unfinished, each counted" in note for note in found.notes)
     assert all(sum(one.unfinished) > 0 for one in found.entrant("ecmp").samples)
 
 
@@ -144,6 +144,7 @@ def test_a_file_gives_back_the_advice(dead: tuple[Advice, Path], tmp_path: Path)
     assert again.levels == found.levels
     assert repr(again) == repr(found)
     text = (tmp_path / "advice.md").read_text()
+    assert files.row(["a|b", "c"]) == "| a\\|b | c |"
     assert f"**Run.** {found.advised}:" in text
     assert all(claim.text in text for claim in found.why[:3])
     (tmp_path / "advice.json").write_text('{"format": "spinewise-advise-9"}')
@@ -549,15 +550,16 @@ def test_effects_by_hand() -> None:
         sizes = zip(("all", "short", "long"), spreads, strict=False)
         return Observed([Flows("web", name, 10, 0, spread, spread) for name, spread in sizes], [])
 
-    mine = [seen(3.0, 1.0, 2.0), seen(3.0, 1.0, 4.0)]
-    today = [seen(9.0, 2.0, 2.0), seen(9.0, 2.0, 2.0)]
+    mine = [seen(3.0, 1.0, 2.0), seen(3.0, 1.0, 4.0), seen(3.0, 1.0, 8.0**0.5)]
+    today = [seen(9.0, 2.0, 2.0)] * 3
     short, long = effects([Aim("p99", "slowdown", "web")], mine, today)
     assert short.text == "p99 slowdown of short flows of web"
     assert (short.mine, short.today, short.mean) == pytest.approx((1.0, 2.0, -0.5))
-    assert (short.low, short.high, short.seeds) == pytest.approx((-0.5, -0.5, 2))
+    assert (short.low, short.high, short.seeds) == pytest.approx((-0.5, -0.5, 3))
     assert long.mean == pytest.approx(2.0**0.5 - 1.0)
     assert long.low < 0.0 < long.high
     assert effects([], [], []) == []
+    assert effects([Aim("p99", "slowdown", "web")], mine[:2], today[:2]) == [], "two may be alike by chance"
 
 
 def test_facts_have_names_of_their_own() -> None:

@@ -15,6 +15,7 @@ from spinewise.advice import choice
 from spinewise.advice.aims import Aim
 from spinewise.advice.answer import CaseAnswer
 from spinewise.advice.candidates import find, may_list
+from spinewise.advice.cases import is_bounded
 from spinewise.advice.choice import choose, outlier, to_test, worst_regret
 from spinewise.advice.compose import wrong_when
 from spinewise.advice.conduct import Course
@@ -190,6 +191,22 @@ def test_what_is_tested_has_the_answer_and_todays_scheme() -> None:
         assert labels[:2] == ["rps", "ecmp"]
         assert {"drill", "letflow"} <= set(labels)
         assert len(labels) <= 6
+
+
+def test_a_widened_band_does_not_excuse_what_is_surely_behind() -> None:
+    """Seeds differ so much that 30 % is what the budget can tell; one scheme is surely a fifth better all the same."""
+    with course({"ecmp": 2.0, "rps": 1.6, "drill": 1.6}, band=0.3) as made:
+        assert choose(made).advised == "rps"
+        made.bands = (0.3,)
+        assert choose(made).advised == "ecmp", "the band that was asked for"
+
+
+def test_two_seeds_do_not_bound_a_case() -> None:
+    """They were alike by chance, and the answer was called still right."""
+    for seeds, bounded in ((2, False), (3, True)):
+        best, mine = Regret("drill", 0.0, 0.0, 0.0, seeds), Regret("rps", 0.01, 0.0, 0.02, seeds)
+        case = CaseAnswer("load +25 %", "a quarter more load", tried=True, because=None, regrets=(best, mine))
+        assert is_bounded(case, "rps", 0.05) == bounded
 
 
 def test_an_outlying_seed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,6 +175,18 @@ def test_a_race_that_ended_within_a_seed_has_its_best_first() -> None:
     assert all(race.against(label, found[0]).mean >= 0.0 for label in found)
 
 
+def test_a_scheme_with_few_seeds_takes_nothing_from_what_is_known_of_others() -> None:
+    """One seed of a late scheme made all pairs be compared on that seed alone: nothing was told apart any more."""
+    race = race_of({"conga": 0, "ecmp": 0, "wcmp": 0})
+    for seed in range(50):
+        race.tell("conga", seed, (1.0 + 0.001 * (seed % 3),))
+        race.tell("ecmp", seed, (1.5,))
+    assert race.contenders(["conga", "ecmp"]) == ["conga"]
+    race.tell("wcmp", 0, (1.2,))
+    assert race.contenders(["conga", "ecmp", "wcmp"]) == ["conga", "wcmp"]
+    assert not race.settled(["conga", "ecmp", "wcmp"])
+
+
 def test_only_what_is_as_cheap_drops_a_scheme() -> None:
     """A dearer scheme that is better leaves a cheaper one in the race: it may be the best of the cheap ones."""
     good, bad = np.full(20, 1.0), np.full(20, 2.0) * np.exp(0.01 * np.arange(20))

@@ -182,7 +182,11 @@ def test_the_table_shows_labels_as_they_are() -> None:
     ],
 )
 def test_differences_that_may_be_none_stand_in_brackets(interval: Interval, text: str) -> None:
-    assert tables.difference(interval) == text
+    assert tables.difference(interval, max(interval.n, 1)) == text
+
+
+def test_a_single_pair_of_several_seeds_is_uncertain() -> None:
+    assert tables.difference(Interval(-0.1, math.nan, 1), 3) == "(-10.0%)"
 
 
 def test_the_plan_takes_what_is_not_given_from_the_spec() -> None:

@@ -403,7 +403,7 @@ def test_intervals_are_round(value: float, shown: float) -> None:
 @pytest.mark.parametrize(
     ("text", "value"),
     [("4.63 ms", 4.63e-3), ("711.5 ±12.3", 711.5), ("(+3.2%)", 3.2), ("-48.0%", -48.0), ("10,170", 10170.0),
-     ("24.0 k", 24e3), ("75.1 %", 75.1), ("–", None), ("leaf0", None)],
+     ("24.0 k", 24e3), ("75.1 %", 75.1), ("–", None), ("leaf0", None), ("≥ 2.500 ±0.000", 2.5)],
 )  # fmt: skip
 def test_cells_are_sorted_by_what_they_say(text: str, value: float | None) -> None:
     assert value_of(text) == pytest.approx(value)

@@ -318,6 +318,25 @@ def test_a_scheme_without_a_value_on_a_seed_is_not_the_least(study: Path) -> Non
     assert ranking.note.endswith("A scheme without a value on a seed where another has one is not judged there.")
 
 
+def test_schemes_are_ordered_by_the_seeds_that_all_have(study: Path) -> None:
+    """A point that stopped early was called the least for its easy seeds; one with a single seed is not judged."""
+    study.write_text(study.read_text().replace("seeds = 2", "seeds = 3").replace('"rps"]', '"rps", "letflow"]'))
+    done = sw.sweep(study, jobs=1)
+    times = {"ecmp": (1.0, 1.0, 9.0), "rps": (2.0, 2.0), "letflow": (0.5,)}
+
+    def of(ones: list[Repeat], values: tuple[float, ...]) -> list[Repeat]:
+        return [replace(one, values=(value, 0.0)) for one, value in zip(ones, values, strict=False)]
+
+    repeats = [of(ones, times[str(cell.label["scheme"])]) if cell.label["load"] == 0.4 else ones
+               for cell, ones in zip(done.study.cells, done.repeats, strict=True)]  # fmt: skip
+    (ranking,) = best(replace(done, repeats=repeats))
+    assert isinstance(ranking, Table)
+    assert [one.text for one in ranking.rows[1][1:6:3]] == ["ecmp", "rps"]
+    assert ranking.rows[1][2].sort == pytest.approx(1.0)
+    assert "A scheme with one run, where another has more, is not judged there." in ranking.note
+    assert ranking.note.endswith("Schemes are compared on the seeds that all judged ones have.")
+
+
 def test_a_scheme_that_left_many_more_flows_is_not_the_least(study: Path) -> None:
     """The mean of those that ended is one of lucky flows; `compare` judged none such, and a page of a study did."""
     done = sw.sweep(study, jobs=1)

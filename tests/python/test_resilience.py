@@ -169,7 +169,8 @@ def test_the_caption_fits_the_figure(tiny: Study) -> None:
 
 def test_what_rounds_to_zero_has_no_sign() -> None:
     assert show.fixed(stats.t_interval([-0.0001, 0.0])).startswith("0.0 ±")
-    assert show.slower(stats.t_interval([-0.001])) == "+0%"
+    assert show.slower(stats.t_interval([-0.001]), 1) == "+0%"
+    assert show.slower(stats.t_interval([-0.001]), 3) == "(+0%)"
 
 
 def test_the_same_study_gives_the_same_numbers(tiny: Study) -> None:
@@ -241,4 +242,4 @@ def test_one_seed_has_no_interval_and_no_brackets() -> None:
     assert "one seed: no interval" in said
     assert "±" not in said
     assert "brackets" not in said
-    assert "(" not in show.slower(one.slower("leaf-spine", "link-unseen", "rps"))
+    assert "(" not in show.slower(one.slower("leaf-spine", "link-unseen", "rps"), 1)

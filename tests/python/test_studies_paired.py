@@ -41,8 +41,8 @@ def test_differences_are_those_of_a_comparison(tmp_path: Path, capsys: pytest.Ca
         metric, row = cells[number]["metrics"][0], rows[3 * number]
         assert (metric["vs_first"], metric["vs_first_ci95_half"]) == (wanted.mean, wanted.half)
         assert (row["vs_first"], row["vs_first_ci95_half"]) == (wanted.mean, wanted.half)
-        assert difference(wanted) in out
-        assert table.rows[number][at].text == difference(wanted)
+        assert difference(wanted, 3) in out
+        assert table.rows[number][at].text == difference(wanted, 3)
         assert table.rows[number - 2][at].text == ""
 
 
@@ -57,8 +57,8 @@ def test_pairs_are_the_seeds_that_both_have(tmp_path: Path) -> None:
     assert found.n == len(both) < done.interval(3, 0).n
     mean = sum(two - one for one, two in both) / sum(one for one, _ in both)
     assert math.isclose(found.mean, mean, rel_tol=1e-9)
-    assert against(done, 3, 0) == [f"{difference(found)}, {found.n} seeds"]
-    assert against(whole, 3, 0) == [difference(whole.against_first(3, 0))]
+    assert against(done, 3, 0) == [f"{difference(found, 5)}, {found.n} seeds"]
+    assert against(whole, 3, 0) == [difference(whole.against_first(3, 0), 5)]
 
 
 def test_one_scheme_has_nothing_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

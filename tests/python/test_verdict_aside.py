@@ -201,13 +201,13 @@ def test_tables_are_as_certain_as_answers() -> None:
     made = of_values({"a": [100.0, 101.0, 102.0, 103.0], **near, "b": [96.0, 95.0, 98.0, 93.0]})
     (found,) = verdicts(made)
     assert (found.best, found.other, found.beats, found.against.excludes_zero) == ("b", "a", [], True)
-    assert shown(made)["b"] == answers.as_sure(found, "a", found.against) == "(-5.9%)"
+    assert shown(made)["b"] == answers.as_sure(made, found, "a", found.against) == "(-5.9%)"
     # And the other way round: seeds that differ by factors, whose ratios are alike.
     pace = [1.0, 3.0, 10.0, 30.0]
     made = of_values({"a": [100 * p for p in pace], "b": [50.0, 155.0, 490.0, 1500.0]})
     (found,) = verdicts(made)
     assert (found.beats, found.against.excludes_zero) == (["a"], False)
-    assert shown(made)["b"] == answers.as_sure(found, "a", found.against) == "-50.1%"
+    assert shown(made)["b"] == answers.as_sure(made, found, "a", found.against) == "-50.1%"
     assert verdict.apart_from_first(made, found.question, None) == ["b"]
     said = words(report.comparison_report(made))
     assert said.count("in (brackets)") == 1, "one rule for both"

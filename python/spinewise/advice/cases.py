@@ -7,7 +7,7 @@ import math
 from spinewise.advice.answer import Advice, CaseAnswer
 from spinewise.advice.choice import interval, percent
 from spinewise.advice.stress import Regret
-from spinewise.measures import units
+from spinewise.measures import stats, units
 
 
 def regret(case: CaseAnswer, label: str) -> float:
@@ -28,9 +28,14 @@ def absent(case: CaseAnswer, label: str) -> str:
 
 
 def is_bounded(case: CaseAnswer, label: str, band: float) -> bool:
-    """Whether a scheme is surely within the band of the best of a case: the far end of each interval is."""
+    """Whether a scheme is surely within the band of the best of a case: the far end of each interval is.
+
+    Two seeds may be close by luck, which an interval would mistake for no spread.
+    """
     others = [one for one in case.regrets if one.scheme != label]
     mine = next(one for one in case.regrets if one.scheme == label)
+    if min(one.seeds for one in case.regrets) < stats.FEWEST_PAIRS:
+        return False
     if mine.mean > 0.0:
         return mine.high <= band
     return all(one.low >= -band for one in others)

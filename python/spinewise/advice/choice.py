@@ -75,12 +75,13 @@ def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping
     advised: str = min(near, key=lambda label: rank(course, label, near, worst))
     stands: Stands = "guess"
     look_at: str | None = None
-    if today in near:
+    # A band that was not asked for, but widened as seeds differ much, does not excuse what is surely behind.
+    limit = race.bands[0] if len(course.bands) == 1 else min(PROMISING, race.bands[0])
+    if today in near and all(race.against(label, today).high >= -math.log1p(limit) for label in sure):
         advised, stands = today, "good enough"
     elif sure:
         advised, stands = min(sure, key=lambda label: rank(course, label, near, worst)), "better"
     elif today in tied:
-        # A band that seeds have widened does not show what is promising.
         ahead = within(race, tied, min(PROMISING, race.bands[0]))
         advised, stands, look_at = today, "undecided", min(ahead, key=lambda label: rank(course, label, near, worst))
     settled = all(race.settled(pool, aim) for aim in range(race.aims))

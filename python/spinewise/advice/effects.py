@@ -13,9 +13,6 @@ from spinewise.advice.observed import Observed
 from spinewise.measures import stats
 from spinewise.measures.classes import ALL
 
-FEWEST = 2
-"""The least number of seeds with a value under both schemes for which an effect is reported."""
-
 
 @dataclass(frozen=True)
 class Effect:
@@ -62,11 +59,11 @@ def everybody(observed: Observed) -> Iterator[Aim]:
 
 
 def effect(aim: Aim, mine: Sequence[Observed], today: Sequence[Observed]) -> Effect | None:
-    """The effect of an answer on one number; None if too few seeds have it."""
+    """The effect of an answer on one number; None if fewer than `stats.FEWEST_PAIRS` seeds have it under both."""
     assert aim.quantity not in ONE_A_RUN
     pairs = [(aim.value(one), aim.value(other)) for one, other in zip(mine, today, strict=True)]
     known = np.array([pair for pair in pairs if all(math.isfinite(value) and value > 0.0 for value in pair)])
-    if len(known) < FEWEST:
+    if len(known) < stats.FEWEST_PAIRS:
         return None
     logs = np.log(known)
     found = stats.t_interval(logs[:, 0] - logs[:, 1])

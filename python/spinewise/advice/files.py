@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import get_args, get_origin, get_type_hints
@@ -15,7 +16,7 @@ from spinewise.errors import SpecError
 from spinewise.reading import printable
 from spinewise.runs import formats
 from spinewise.runs.formats import ADVISE
-from spinewise.show.markdown import line
+from spinewise.show.markdown import cell, line
 
 JSON, MARKDOWN = ADVISE.record, "advice.md"
 
@@ -64,7 +65,7 @@ def markdown(advice: Advice) -> str:
     for head, found in show.sections(advice):
         lines += [f"**{head}.** {found[0]}", *(f"- {one}" for one in found[1:]), ""]
     heads, *rows = (list(one) for one in show.level_rows(advice))
-    lines += ["## The best at each level", "", line(heads), line(["---"] * len(heads)), *map(line, rows)]
+    lines += ["## The best at each level", "", row(heads), line(["---"] * len(heads)), *map(row, rows)]
     words, numbers = tried.heads(advice)
     lines += [
         "",
@@ -73,16 +74,21 @@ def markdown(advice: Advice) -> str:
         line([*words, *numbers]),
         line([*["---"] * len(words), *["--:"] * len(numbers)]),
     ]
-    lines += map(line, tried.rows(advice))
+    lines += map(row, tried.rows(advice))
     compared = [case for case in advice.cases if case.tried]
     if compared:
         names = cases.in_cases(advice)
-        lines += ["", "## Regret: how much worse than the best of these", "", line(["case", *names])]
+        lines += ["", "## Regret: how much worse than the best of these", "", row(["case", *names])]
         lines += [
             line(["---"] * (len(names) + 1)),
-            *(line([case.words, *(cases.regret_told(case, name) for name in names)]) for case in compared),
+            *(row([case.words, *(cases.regret_told(case, name) for name in names)]) for case in compared),
         ]
     if advice.simulated:
         lines += ["", "## What was simulated", "", *(f"- {one}" for one in advice.simulated)]
     lines += ["", f"Method: {advice.method}. Intervals of regrets are 95 % Student-t, each case separately."]
     return "\n".join(lines) + "\n"
+
+
+def row(cells: Iterable[str]) -> str:
+    """A row of a table, whatever characters labels have."""
+    return line([cell(one) for one in cells])

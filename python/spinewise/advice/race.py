@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Final
 
 import numpy as np
@@ -162,8 +163,10 @@ class Race:
         return contrast(self.column(arm, aim, seeds), self.column(other, aim, seeds), self.share)
 
     def pairs(self, arms: Sequence[str], aim: int) -> tuple[Floats, Floats]:
-        """Mean log ratio of row to column and its half width, for each pair of `arms`, on the seeds that all have."""
+        """Mean log ratio of row to column and its half width, for each pair of `arms`, on the seeds that both have."""
         seeds = self.seeds(arms)
+        if any(len(self.values.get(arm, {})) != len(seeds) for arm in arms):
+            return self._pairs_apart(arms, aim)
         logs = np.log([self.column(arm, aim, seeds) for arm in arms])
         apart = logs[:, None, :] - logs[None, :, :]
         n = len(seeds)
@@ -172,6 +175,15 @@ class Race:
         unit = half_width(n, 1.0, self.share)
         spread = apart.std(axis=2, ddof=1)
         return apart.mean(axis=2), np.full_like(spread, math.inf) if math.isinf(unit) else unit * spread
+
+    def _pairs_apart(self, arms: Sequence[str], aim: int) -> tuple[Floats, Floats]:
+        """The same where some arms have fewer seeds, as in a race that ended within one: pair by pair."""
+        mean, half = np.zeros((len(arms), len(arms))), np.full((len(arms), len(arms)), math.inf)
+        for row, column in permutations(range(len(arms)), 2):
+            found = self.against(arms[row], arms[column], aim)
+            if found.seeds > 1:
+                mean[row, column], half[row, column] = found.mean, found.half
+        return mean, half
 
     def worse(self, arms: Sequence[str], aim: int) -> Flags:
         """For each pair of `arms`: whether the row is certainly worse than the column, with a mean beyond the band."""

@@ -42,7 +42,9 @@ def lines(comparison: Comparison, found: Verdict) -> list[str]:
         return [f"{what}: {'no scheme is judged' if found.aside else nothing_ended(found)}", *not_judged(found)]
     if found.alike:
         who = "all that are judged" if found.aside else "all schemes"
-        lines = [f"{what}: {who} alike, {units.duration(found.value.mean)}{spread(found)}"]
+        lines = [
+            f"{what}: {who} alike, {units.duration(found.value.mean)}{of_seeds(comparison, found.value)}{spread(found)}"
+        ]
     else:
         lines = [f"{what}: {answer(comparison, found)}"]
         lines += [*tied(comparison, found), *two_tests(found)]
@@ -144,16 +146,16 @@ def answer(comparison: Comparison, found: Verdict) -> str:
     first = comparison.labels[0]
     said = f"{found.best}, {plus_minus(found.value, size)} {name}{of_seeds(comparison, found.value)}"
     if found.other is not None:
-        change = as_sure(found, found.other, found.against)
+        change = as_sure(comparison, found, found.other, found.against)
         said += f", {change} against {first}" if found.other == first else f"; next {found.other}, {change}"
     if found.worst and found.worst[0] != found.other and found.worst[0] not in found.ties:
-        said += f"; last {found.worst[0]}, {as_sure(found, *found.worst)} against {found.best}"
+        said += f"; last {found.worst[0]}, {as_sure(comparison, found, *found.worst)} against {found.best}"
     return said
 
 
-def as_sure(found: Verdict, label: str, change: stats.Interval) -> str:
+def as_sure(comparison: Comparison, found: Verdict, label: str, change: stats.Interval) -> str:
     """A difference between the best and another scheme, in brackets if the best is not surely lower."""
-    return bracketed(change, sure=label in found.beats)
+    return bracketed(change, len(comparison.seeds), sure=label in found.beats)
 
 
 def told(what: str, reasons: list[Reason]) -> list[str]:

@@ -203,18 +203,17 @@ def shared_timeouts(comparison: Comparison, load: float | None, counts: list[flo
 
 
 def lost_at_hosts(comparison: Comparison, load: float | None) -> str:
-    """A note that most packets are dropped where no scheme has a choice, if that is so under every scheme."""
-    places = set()
+    """A note on the port at which most packets are dropped, if there is one in every run of every scheme."""
+    places, nodes = set(), Nodes.of(comparison.spec)
     for label in comparison.labels:
-        found = comparison.facts(label, load)
-        if found.dropped_at is None or 2.0 * found.dropped_there <= found.drops:
-            return ""
-        places.add(found.dropped_at)
-    if len(places) != 1:
-        return ""
-    (place,) = places
-    last_hop = Nodes.of(comparison.spec).leads_to_host(place)
-    return f"; most drops are at {place}" + (", where no scheme has a choice" if last_hop else "")
+        for found in (cell.summary.facts for cell in comparison.at(label, load)):
+            if found.dropped_at is None or 2.0 * found.dropped_there <= found.drops:
+                return ""
+            places.add(found.dropped_at)
+    last_hop = all(map(nodes.leads_to_host, places))
+    if len(places) > 1:
+        return "; most drops of a run are at one port to a host, where no scheme has a choice" if last_hop else ""
+    return f"; most drops are at {min(places)}" + (", where no scheme has a choice" if last_hop else "")
 
 
 def full_port(comparison: Comparison, entry: str | None, load: float | None) -> Reason | None:

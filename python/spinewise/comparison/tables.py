@@ -88,7 +88,9 @@ def by_scheme(
                 against = comparison.against(label, load, column.asked.value)
                 cells.append(plus_minus(own, column.unit[1]) + of_seeds(comparison, own))
                 fewer = of_seeds(comparison, against) if against.n < own.n else ""
-                cells.append("" if label == first else bracketed(against, sure=label in apart) + fewer)
+                cells.append(
+                    "" if label == first else bracketed(against, len(comparison.seeds), sure=label in apart) + fewer
+                )
             table.line(
                 load_cell(comparison, load) if label == first else "",
                 f"{label} (DEADLOCK)" if any(one.summary.deadlock for one in comparison.at(label, load)) else label,
@@ -136,17 +138,20 @@ def of_seeds(comparison: Comparison, interval: Interval) -> str:
     return "" if interval.n in (0, seeds) else f", {interval.n} of {units.counted(seeds, 'seed')}"
 
 
-def difference(interval: Interval) -> str:
-    """A paired difference in percent, in brackets if its interval includes zero."""
-    return bracketed(interval, sure=interval.excludes_zero)
+def difference(interval: Interval, seeds: int) -> str:
+    """A paired difference in percent, in brackets if its interval includes zero; `seeds` as in `bracketed`."""
+    return bracketed(interval, seeds, sure=interval.excludes_zero)
 
 
-def bracketed(interval: Interval, *, sure: bool) -> str:
-    """A paired difference in percent, in brackets if it is uncertain. With one seed, certainty is unknown."""
+def bracketed(interval: Interval, seeds: int, *, sure: bool) -> str:
+    """A paired difference in percent, in brackets if it is uncertain.
+
+    With one of `seeds` in all, nothing can be certain, and nothing has brackets; one pair of several seeds has.
+    """
     if not math.isfinite(interval.mean):
         return units.NOTHING
     text = units.signed_percent(interval.mean)
-    return text if sure or interval.n < 2 else f"({text})"
+    return text if sure or seeds < 2 else f"({text})"
 
 
 def load_name(comparison: Comparison, load: float | None) -> str:

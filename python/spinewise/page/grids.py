@@ -7,7 +7,7 @@ import re
 from spinewise.page.model import Cell, Table
 from spinewise.show.terminal import Grid
 
-NUMBER = re.compile(r"^\(?([+-]?[\d,]*\.?\d+)\)?\s*±?[\d,.]*\s*([A-Za-zµ%/]*)")
+NUMBER = re.compile(r"^(?:≥ )?\(?([+-]?[\d,]*\.?\d+)\)?\s*±?[\d,.]*\s*([A-Za-zµ%/]*)")
 SIZES = {
     "ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
     "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12, "bps": 1.0, "kbps": 1e3, "Mbps": 1e6, "Gbps": 1e9,

@@ -30,7 +30,7 @@ from spinewise.page.model import (
 from spinewise.page.of_comparison import told
 from spinewise.page.study_charts import SCHEME, along, axes_of, drawn, is_number, names_of
 from spinewise.studies import file
-from spinewise.studies.conduct import Conducted, Repeat, values
+from spinewise.studies.conduct import Conducted, Repeat
 from spinewise.studies.metrics import Metric
 from spinewise.studies.report import (
     against,
@@ -156,13 +156,15 @@ def best(done: Conducted) -> list[Item]:
     if SCHEME not in study.axes or len(along(study, SCHEME)) < 2:
         return []
     others = [one for one in study.axes if one != SCHEME]
-    rows, lacking, left_more = [], set[int](), set[str]()
+    rows, lacking, left_more, too_short, uneven = [], set[int](), set[str](), set[str](), False
     for place in product(*(along(study, one) for one in others)):
         here = dict(zip(others, place, strict=True))
         cells = [n for n, cell in enumerate(study.cells) if here.items() <= cell.label.items()]
         row = best_at(done, cells)
         lacking |= valueless(done, cells)
         left_more |= lucky(done, cells)
+        too_short |= short(done, cells)
+        uneven |= len({len(values) for values in judged(done, cells)[1].values()}) > 1
         if row:
             over = any(map(done.overloaded, cells))
             if over and not here:
@@ -184,6 +186,10 @@ def best(done: Conducted) -> list[Item]:
         )
     if lacking:
         notes.append("A scheme without a value on a seed where another has one is not judged there.")
+    if too_short:
+        notes.append("A scheme with one run, where another has more, is not judged there.")
+    if uneven:
+        notes.append("Schemes are compared on the seeds that all judged ones have.")
     if any(row[-1].text for row in rows):
         notes.append(f"Left unfinished: {LEFT_OUT}")
     else:
@@ -203,39 +209,58 @@ def overloads(done: Conducted) -> list[str]:
 
 
 def best_at(done: Conducted, cells: Sequence[int]) -> tuple[Cell, ...]:
-    """The best scheme at one place, whose points are given; empty if no scheme has a value."""
+    """The best scheme at one place, whose points are given; empty if no scheme has a value.
+
+    Schemes are compared on the seeds that all have: points may have stopped at different ones.
+    """
     metric = done.study.metrics[0]
     names = names_at(done, cells)
-    found = {label: values(done.repeats[number], 0) for label, number in names.items()}
-    lacking = valueless(done, cells)
-    aside = {label for label, cell in names.items() if cell in lacking or deadlocked(done, [cell])}
-    aside |= lucky(done, cells)
-    known = {
-        label: own for label, own in found.items() if any(math.isfinite(one) for one in own) and label not in aside
-    }
-    order = sorted(known, key=lambda label: stats.t_interval(known[label]).mean)
-    if not order and aside:
+    aside, known = judged(done, cells)
+    if not known:
+        if not aside:
+            return ()
         return (text("none is judged", "bad"), text("–"), text(""), text(""), Cell(""), Cell(""))
-    if not order:
-        return ()
-    first = known[order[0]]
-    pairs = [paired(known[label], first) for label in order[1:]]
-    told = stats.told_from_best([known[label] for label in order])[1:] if all(len(one) > 1 for one, _ in pairs) else []
-    ties = [label for label, apart in zip(order[1:], told, strict=False) if not apart]
-    own = stats.t_interval(first)
+    seeds = sorted(set.intersection(*(set(row) for row in known.values())))
+    columns = {label: [row[seed] for seed in seeds] for label, row in known.items()}
+    order = sorted(known, key=lambda label: stats.mean(columns[label]))
+    first, *others = order
+    told = stats.told_from_best([columns[label] for label in order])[1:] if len(seeds) > 1 else []
+    ties = [label for label, apart in zip(others, told, strict=False) if not apart]
+    own = stats.t_interval(columns[first])
     ended = [label for label, number in names.items() if label not in known and done.beside(number)]
-    left = unfinished(order[0], {label: done.behind(names[label], 0).unfinished for label in order + ended}, metric)
-    if not pairs:
-        return (text(order[0]), number(own.mean, interval(metric, own)), text("–"), text(""), Cell(""), left)
-    behind = stats.relative_difference(*pairs[0])
+    left = unfinished(first, {label: done.behind(names[label], 0).unfinished for label in order + ended}, metric)
+    if not others:
+        return (text(first), number(own.mean, interval(metric, own)), text("–"), text(""), Cell(""), left)
+    behind = stats.relative_difference(columns[others[0]], columns[first])
     return (
-        text(order[0], "head" if not ties and told else ""),
+        text(first, "head" if not ties and told else ""),
         number(own.mean, interval(metric, own)),
         text(", ".join(ties) if told else "one seed: no interval"),
-        text(order[1]),
+        text(others[0]),
         number(behind.mean, f"+{units.percent(behind.mean)}" if behind.mean >= 0 else units.percent(behind.mean)),
         left,
     )
+
+
+def judged(done: Conducted, cells: Sequence[int]) -> tuple[set[str], dict[str, dict[int, float]]]:
+    """The schemes of a place that are set aside; and the others, each with its values by seed."""
+    names, lacking = names_at(done, cells), valueless(done, cells)
+    aside = {label for label, cell in names.items() if cell in lacking or deadlocked(done, [cell])}
+    aside |= lucky(done, cells) | short(done, cells)
+    found = {label: by_seed(done, cell) for label, cell in names.items() if label not in aside}
+    return aside, {label: row for label, row in found.items() if row}
+
+
+def by_seed(done: Conducted, cell: int) -> dict[int, float]:
+    """The first metric of a point by seed, where it has a value."""
+    found = {one.seed: one.values[0] for one in done.repeats[cell] if one.values is not None}
+    return {seed: value for seed, value in found.items() if math.isfinite(value)}
+
+
+def short(done: Conducted, cells: Sequence[int]) -> set[str]:
+    """The schemes of a place of which one run ended, where another has more."""
+    ended = {label: len(done.beside(cell)) for label, cell in names_at(done, cells).items()}
+    return {label for label, count in ended.items() if count == 1 < max(ended.values())}
 
 
 def names_at(done: Conducted, cells: Iterable[int]) -> dict[str, int]:
@@ -266,12 +291,6 @@ def unfinished(best_: str, counts: Mapping[str, int], metric: Metric) -> Cell:
     fewest = min(counts.values())
     told = ", ".join(f"{label} {count or 'none'}" for label, count in counts.items())
     return text(told, "bad" if counts[best_] > fewest else "")
-
-
-def paired(one: Sequence[float], two: Sequence[float]) -> tuple[list[float], list[float]]:
-    """The values of the repeats that both have."""
-    both = [(a, b) for a, b in zip(one, two, strict=False) if math.isfinite(a) and math.isfinite(b)]
-    return [a for a, _ in both], [b for _, b in both]
 
 
 def marked(label: Mapping[str, Plain], *, over: bool) -> list[Cell]:

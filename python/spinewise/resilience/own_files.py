@@ -78,7 +78,10 @@ def fault_table(study: Study, faults: Sequence[Single]) -> Grid:
                 title if label == study.labels[0] else "", label,
                 fixed(stats.t_interval([one.goodput_lost for one in found]), 100.0),
                 f"{gone:,.0f}" if math.isfinite(gone) else units.NOTHING,
-                slower(stats.relative_difference([one.p99_s for one in found], [one.p99_whole_s for one in found])),
+                slower(
+                    stats.relative_difference([one.p99_s for one in found], [one.p99_whole_s for one in found]),
+                    len(study.plan.seeds),
+                ),
                 plus_minus(stats.t_interval([one.doubled for one in found]), 0.01),
                 end_section=label == study.labels[-1],
             )  # fmt: skip
@@ -171,7 +174,8 @@ def tail_table(study: Study) -> Grid:
             tail = at_least if study.bounded(label, entry) else str
             made.line(
                 entry if label == study.labels[0] else "", label,
-                tail(plus_minus(study.tail(label, entry), size)), tail(slower(study.slower(label, entry))),
+                tail(plus_minus(study.tail(label, entry), size)),
+                tail(slower(study.slower(label, entry), len(study.plan.seeds))),
                 plus_minus(study.doubled(label, entry), 0.01), plus_minus(study.halved(label, entry), 0.01),
                 f"{study.unfinished(label, entry)[0]:,}",
                 end_section=label == study.labels[-1],
@@ -192,7 +196,8 @@ def round_table(study: Study) -> Grid:
         longest = study.longest_round_ms(label, entry)
         made.line(
             entry if label == study.labels[0] else "", label,
-            plus_minus(study.round(label, entry), size), slower(study.rounds_slower(label, entry)),
+            plus_minus(study.round(label, entry), size),
+            slower(study.rounds_slower(label, entry), len(study.plan.seeds)),
             units.NOTHING if math.isnan(longest) else units.digits(longest / size),
             f"{study.rounds_unfinished(label, entry)[0]:,}",
             end_section=label == study.labels[-1],

@@ -63,7 +63,7 @@ def cells(study: Study, fabric: str, fault: str, label: str) -> list[str]:
         fixed(mean("goodput_lost"), 100.0),
         times(study, fabric, fault, label, "recovery_ms"),
         tail(fixed(mean("p999_ms"))),
-        tail(slower(study.slower(fabric, fault, label))),
+        tail(slower(study.slower(fabric, fault, label), len(study.plan.seeds))),
         f"{mean('lost').mean:,.0f}",
         f"{mean('dropped').mean:,.0f}",
         unfinished(study, fabric, fault, label),
@@ -83,12 +83,12 @@ def at_least(text: str) -> str:
     return text if text == units.NOTHING else f"≥ {text}"
 
 
-def slower(found: stats.Interval) -> str:
+def slower(found: stats.Interval, seeds: int) -> str:
     """A paired difference in percent, in brackets if its interval includes zero. One seed has no interval."""
     if not math.isfinite(found.mean):
         return units.NOTHING
     text = f"{100 * found.mean:+z,.0f}%"
-    return text if found.excludes_zero or found.n < 2 else f"({text})"
+    return text if seeds < 2 or found.excludes_zero else f"({text})"
 
 
 def times(study: Study, fabric: str, fault: str, label: str, metric: str) -> str:

@@ -102,7 +102,7 @@ def against(done: Conducted, number: int, metric: int) -> list[str]:
         return [""]
     found, own = done.against_first(number, metric), done.interval(number, metric)
     fewer = f", {units.counted(found.n, 'seed')}" if 0 < found.n < own.n else ""
-    return [difference(found) + fewer]
+    return [difference(found, max(map(len, done.repeats))) + fewer]
 
 
 def differences(done: Conducted) -> list[str]:
