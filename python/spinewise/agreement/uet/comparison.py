@@ -214,5 +214,9 @@ def miscounted(what: str, one: Compared, bound: float) -> list[str]:
 
 
 def is_steady(one: Compared, bound: float) -> bool:
-    """Whether the spread of their seeds is below a third of a bound, so that the bound counts."""
-    return not one.theirs_sd > one.theirs * bound / 3
+    """Whether the spread of their seeds is below a third of a bound, so that the bound counts.
+
+    A single recorded run is assumed to spread as ours do.
+    """
+    spread = one.ours_sd if math.isnan(one.theirs_sd) else one.theirs_sd
+    return not spread > one.theirs * bound / 3

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinewise.agreement.uet.recorded import Refused, UetCase, refused
+from spinewise.agreement.uet.recorded import Refused, Times, UetCase, refused
 from spinewise.agreement.uet.setting import spec_of
 from spinewise.errors import SpecError
 from spinewise.measures.tables import numbers
 from spinewise.own.scheme import HostScheme, Layout, Shape
 from spinewise.runs.api import run
 from spinewise.runs.hidden import scratch
+from spinewise.shapes import Spec
 
 if TYPE_CHECKING:
     from spinewise._core import Cx, Header, Packet
@@ -33,6 +34,8 @@ COLUMNS = ("flow", "dir", "tor", "spine")
 MEAN_WITHIN = 0.0025
 # Values that packets with credit use, one after the other.
 CREDIT_VALUES = 128
+# A run this long, in microseconds, shows how flows are numbered.
+MOMENT_US = 0.001
 
 
 @dataclass(frozen=True)
@@ -127,17 +130,32 @@ def replay(case: UetCase, seed: int) -> PinnedAgreement:
             )
         spec["scheme"] = {"name": Pinned.name, "path_tag": "explicit"}
         spines, times = paths(case, seed), case.times(seed)
-        # Flows are numbered by their start, and then as they are listed.
-        order = sorted(range(len(times.flows)), key=lambda place: times.start_ps[place])
+        pairs = numbered(spec, times)
         directions = enumerate(("data", "ctrl"))
         Pinned.spines = {
             ours << 1 | bit: spines[times.flows[theirs], direction]
             for bit, direction in directions
-            for ours, theirs in enumerate(order)
+            for ours, theirs in pairs
             if (times.flows[theirs], direction) in spines
         }
         found = numbers(run(spec, scheme=Pinned).flows, "sender_fct_ps").astype(np.int64)
-    return judged(case, seed, found - np.array([times.fct_ps[place] for place in order]), times.fct_ps)
+    differences = np.array([found[ours] - times.fct_ps[theirs] for ours, theirs in pairs], dtype=np.int64)
+    return judged(case, seed, differences, times.fct_ps)
+
+
+def numbered(spec: Spec, times: Times) -> list[tuple[int, int]]:
+    """Each recorded flow: its number here, and its place there."""
+    if spec["traffic"][0]["kind"] != "dag":
+        # By their start, and then as they are listed.
+        return list(enumerate(sorted(range(len(times.flows)), key=lambda place: times.start_ps[place])))
+    # Before they start, flows that wait for others have only their hosts: a moment of the run shows their numbers.
+    table = run({**spec, "scheme": {"name": "ecmp"}, "run": {**spec["run"], "until_us": MOMENT_US}}).flows
+    places: dict[tuple[int, int], list[int]] = {}
+    for place, ends in enumerate(times.ends):
+        places.setdefault(ends, []).append(place)
+    ours = zip(numbers(table, "src").tolist(), numbers(table, "dst").tolist(), strict=True)
+    # Between other hosts there are only messages of ours, from the host of one flow to that of the next.
+    return [(number, places[ends].pop(0)) for number, ends in enumerate(ours) if places.get(ends)]
 
 
 def judged(case: UetCase, seed: int, differences: npt.NDArray[np.int64], theirs: Sequence[int]) -> PinnedAgreement:

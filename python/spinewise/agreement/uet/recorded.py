@@ -49,6 +49,7 @@ class Times:
 
     Attributes:
         flows: numbers of the flows, as they are listed; the rest is in that order.
+        ends: the sending and the receiving host of each.
         start_ps: when each began.
         fct_ps: completion times at the senders.
         retransmits: packets sent again, over all flows.
@@ -56,6 +57,7 @@ class Times:
     """
 
     flows: list[int]
+    ends: list[tuple[int, int]]
     start_ps: list[int]
     fct_ps: list[int]
     retransmits: int
@@ -137,10 +139,11 @@ class UetCase:
         Raises:
             SpecError: the file is missing, or is not such a file.
         """
-        names = ("flow", "start_ps", "fct_ps", "rtx", "acks", "nacks", "pulls")
+        names = ("flow", "src", "dst", "start_ps", "fct_ps", "rtx", "acks", "nacks", "pulls")
         found = self.rows(seed, "flows", COLUMNS, lambda row: [int(row[name]) for name in names])
-        flows, starts, times, again, *answers = ([row[at] for row in found] for at in range(len(names)))
-        return Times(flows, starts, times, sum(again), sum(map(sum, answers)))
+        flows, src, dst, starts, times, again, *answers = ([row[at] for row in found] for at in range(len(names)))
+        ends = list(zip(src, dst, strict=True))
+        return Times(flows, ends, starts, times, sum(again), sum(map(sum, answers)))
 
     def file(self, seed: int, what: str) -> Path:
         """A file of a recorded run."""
@@ -204,10 +207,13 @@ def read_line(line: str, number: int, path: Path) -> tuple[str, int, UetCase]:
     """A case from its line: its name, the seed, and the rest."""
     try:
         told = json.loads(line)
-        name, options, seed, matrix = (told[key] for key in ("case", "options", "seed", "cm"))
+        name, options, seed = (told[key] for key in ("case", "options", "seed"))
         known = options_of(options)
+        matrix = Path(told.get("cm") or known["tm"][0]).name
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        allowed = 'a JSON object with "case", "options", "seed" and "cm", as this Spinewise reads them'
+        allowed = (
+            'a JSON object with "case", "options", "seed" and "cm" (or the option -tm), as this Spinewise reads them'
+        )
         raise SpecError(f"line {number}", line[:60], allowed, str(error), file=str(path)) from None
     # The program uses its own fabric without the option.
     topo = Path(known["topo"][0]).name if known.get("topo") else None
@@ -228,12 +234,12 @@ def check(case: UetCase, number: int, path: Path) -> None:
 
 
 def options_of(text: str) -> dict[str, list[str]]:
-    """The options of a command line, each with its values."""
+    """The options of a command line, each with its values; of an option given twice the last, as in the program."""
     found: dict[str, list[str]] = {}
     values: list[str] = []
     for word in text.split():
         if word.startswith("-"):
-            values = found.setdefault(word[1:], [])
+            found[word[1:]] = values = []
         else:
             values.append(word)
     return found
