@@ -64,6 +64,8 @@ pub struct Faults {
     steps: Table<SwitchId, Vec<(Time, Step)>>,
     /// Sets of links that switches consider down, by number; the first is empty.
     maps: Vec<BTreeSet<LinkId>>,
+    /// Whether switches stop using a cable that is down in one direction only.
+    leave_cables: bool,
     /// Maximum number of switches a packet may pass; 0: any number, because no packet can loop.
     pub hop_limit: u8,
 }
@@ -96,7 +98,9 @@ impl Faults {
             steps.sort_by_key(|&(at, step)| (at, step != Step::Dies));
         }
         let hop_limit = if maps.len() > 1 { hop_limit(topology)? } else { 0 };
-        Ok(Faults { schedule, steps, maps, hop_limit })
+        // A static route stays while its own link works.
+        let leave_cables = how.mode != DetectionMode::Never && !topology.has_static_routes();
+        Ok(Faults { schedule, steps, maps, leave_cables, hop_limit })
     }
 
     /// Whether nothing breaks.
@@ -159,7 +163,13 @@ impl Faults {
 
     /// Returns which pairs of these hosts no packet can cross at this instant, in either direction.
     pub fn cut_off(&self, topology: &Topology, at: Time, pairs: &[(HostId, HostId)]) -> Vec<bool> {
-        cut_off(topology, &self.schedule.links.keys().copied().filter(|&link| self.is_down(link, at)).collect(), pairs)
+        let down = self.schedule.links.keys().copied().filter(|&link| self.is_down(link, at));
+        cut_off(topology, &self.unused(topology, down), pairs)
+    }
+
+    /// The links that no packet crosses once switches have learned which are `down`.
+    fn unused(&self, topology: &Topology, down: impl Iterator<Item = LinkId>) -> BTreeSet<LinkId> {
+        if self.leave_cables { down.flat_map(|link| [link, topology.back(link)]).collect() } else { down.collect() }
     }
 
     /// Refuses faults that permanently cut off from each other hosts that have traffic.
@@ -167,7 +177,7 @@ impl Faults {
     /// # Errors
     /// Names the fault and the hosts.
     pub fn refuse_cuts(&self, topology: &Topology, pairs: &[(HostId, HostId)]) -> Result<(), SpecError> {
-        let down = self.schedule.for_good.iter().map(|&(_, link)| link).collect();
+        let down = self.unused(topology, self.schedule.for_good.iter().map(|&(_, link)| link));
         let cut = cut_off(topology, &down, pairs).iter().position(|&cut| cut);
         let (Some(cut), Some(&(n, _))) = (cut, self.schedule.for_good.last()) else { return Ok(()) };
         let (src, dst) = pairs[cut];

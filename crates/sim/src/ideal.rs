@@ -19,7 +19,9 @@ use bound::{Bounds, Data};
 pub(crate) fn of_flows(sim: &Sim<'_>, metrics: &MetricsSpec, go_on: GoOn<'_>) -> Vec<u64> {
     let topology = &sim.net.topology;
     let mut best = BestPaths::default();
-    let mut bounds = Bounds::new(topology, sim.net.clock);
+    let bounds = Bounds::new(topology, sim.net.clock);
+    // Only where switches compute other routes in a graph is there a hop limit.
+    let mut bounds = if sim.net.hop_limit > 0 { bounds.with_detours() } else { bounds };
     let flows = sim.world.flows.specs.numbered();
     flows
         .map(|(id, flow)| {

@@ -100,6 +100,7 @@ impl Setup {
         warden.check()?;
         let Offer { list, waits, loads, mut warnings } = traffic(spec, &topology, (room, &go_on))?;
         warden.check()?;
+        refuse_waiting(spec, &waits)?;
         check_reachable(&spec.traffic, &list, &topology)?;
         check_lengths(spec, &list)?;
         // Such a scheme is never combined with one at the hosts.
@@ -404,6 +405,15 @@ fn left_out(entry: usize, workload: &Workload, spec: &Spec) -> Warning {
         _ => format!("Flows that would start {end} are left out."),
     };
     Warning::of("flows_after_end", format!("traffic[{entry}]"), text)
+}
+
+/// The program that a run may follow has no flows that wait for others, and its order of hosts none either.
+fn refuse_waiting(spec: &Spec, waits: &Waits) -> Result<(), SpecError> {
+    if spec.run.follow == Follow::Nothing || waits.gates.is_empty() && waits.programmes.is_empty() {
+        return Ok(());
+    }
+    let allowed = "\"nothing\" with flows that wait for others: that code has none";
+    Err(SpecError::new("run.follow", &spec.run.follow.word().into(), allowed))
 }
 
 /// Every flow and its acknowledgements must find a way.

@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
-from spinewise.measures.entries import WAITING, Entry
+from spinewise.measures.entries import Entry
 from spinewise.measures.least import Ways, least_s
 from spinewise.measures.nodes import NUMBERED, Nodes
 from spinewise.measures.stragglers import NEEDED, Columns, Straggler, straggler
@@ -280,7 +280,7 @@ class Collectives:
     def _round(self, row: Mapping[str, int], steps: Sequence[Mapping[str, int]], first_ps: Mapping[int, int]) -> Round:
         entry = self._entries[row["entry"]]
         # A round without a start has that of its entry, as the first round does.
-        waits = entry.kind in WAITING and row["round"] > 1 and row["start_ps"] == first_ps[row["entry"]]
+        waits = entry.waits and row["round"] > 1 and row["start_ps"] == first_ps[row["entry"]]
         return Round(
             entry=row["entry"],
             name=entry.name,

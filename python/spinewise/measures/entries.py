@@ -27,7 +27,7 @@ By = Literal["auto", "entry", "class", "both"]
 
 UDP = "udp"
 WAITING = frozenset({"rpc", "all_reduce", "all_to_all", "dag"})
-"""Kinds of traffic in which flows wait for others, and may never begin."""
+"""Kinds of traffic in which flows wait for others; a list of flows with rounds has such flows too."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,13 @@ class Entry:
         name: its own, or its default name.
         kind: the kind of traffic.
         size_classes: the size classes of its flows.
+        waits: whether flows wait for others, and may never begin.
     """
 
     name: str
     kind: str
     size_classes: Sequence[SizeClass]
+    waits: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,22 +88,22 @@ def entries_of(spec: Spec) -> list[Entry]:
     traffic = spec.get("traffic") or []
     classes = spec.get("metrics", {}).get("size_classes", [])
     return [
-        Entry(name, str(entry.get("kind", "")), entry.get("size_classes") or classes)
+        Entry(name, str(entry.get("kind", "")), entry.get("size_classes") or classes, has_waiting(entry))
         for name, entry in zip(names(traffic), traffic, strict=True)
     ]
 
 
+def has_waiting(entry: Traffic) -> bool:
+    """Whether a traffic entry has flows that wait for others."""
+    return entry.get("kind") in WAITING or (entry.get("kind") == "flows" and entry.get("rounds", 1) > 1)
+
+
 def begun(flows: pa.Table, spec: Spec) -> Mask:
-    """Which flows had begun. One that waits for others and never did has sent nothing, and the start of its entry."""
-    found = numbers(flows, "finished").astype(bool) | (numbers(flows, "packets") > 0)
-    entry, start = numbers(flows, "entry"), numbers(flows, "start_ps")
-    for place, one in enumerate(entries_of(spec)):
-        mine = entry == place
-        if one.kind not in WAITING:
-            found |= mine
-        elif mine.any():
-            found |= mine & (start > start[mine].min())
-    return found
+    """Which flows had begun: all but those that would have waited for others, and have not sent even a SYN in vain."""
+    waits = np.array([one.waits for one in entries_of(spec)])[numbers(flows, "entry")]
+    silent = (numbers(flows, "packets") == 0) & (numbers(flows, "timeouts") == 0)
+    never = waits & silent & ~numbers(flows, "finished").astype(bool)
+    return np.asarray(~never)
 
 
 def names(traffic: Sequence[Traffic]) -> list[str]:

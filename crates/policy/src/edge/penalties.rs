@@ -67,6 +67,10 @@ impl Penalties {
             if passed == 0 {
                 self.set(value, penalty - 1);
             }
+            // After as many steps as there are values, what is there is taken.
+            if passed == values {
+                break;
+            }
             self.walk.go_on(values, rng);
         }
         let value = self.walk.whole(values);
@@ -107,6 +111,16 @@ mod tests {
             flow.blame(8, 13, verdict);
             assert_eq!((flow.of(5), flow.of(4)), (penalty, 0), "value 13 of 8 is value 5");
         }
+    }
+
+    #[test]
+    fn it_gives_up_after_as_many_steps_as_there_are_values() {
+        let (mut rng, mut flow) = (Rng::stream(1, "test", 0), Penalties::default());
+        (0..4).for_each(|value| flow.blame(4, value, Verdict::Lost));
+        let (mut its_rng, mut walk) = (rng.clone(), flow.walk);
+        walk.begin(4, &mut its_rng);
+        (0..4).for_each(|_| walk.go_on(4, &mut its_rng));
+        assert_eq!(flow.choose(4, &mut rng), walk.whole(4));
     }
 
     #[test]

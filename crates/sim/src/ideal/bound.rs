@@ -1,6 +1,6 @@
 //! A time that no flow can beat, whatever paths its packets take. docs/model.md explains why.
 
-use super::crossing::Crossings;
+use super::crossing::{Crossings, fastest};
 use super::cuts::{Cut, Gate, cuts};
 use crate::ids::{HostId, SwitchId};
 use crate::packet::Clock;
@@ -47,6 +47,9 @@ pub(super) struct Bounds<'a> {
     crossings: Crossings,
     /// Indexed by the leaves and the bytes of a full packet.
     pairs: BTreeMap<(SwitchId, SwitchId, u64), Pair>,
+    /// Where repaired routes may have more links than those of the whole graph, and yet be faster: the least time over
+    /// any way, by leaves and bytes.
+    detours: Option<BTreeMap<(SwitchId, SwitchId, u64), u64>>,
 }
 
 /// The links of the hosts, and the minimum times of a full packet and of the short one between their leaves.
@@ -60,7 +63,12 @@ struct Ends {
 impl<'a> Bounds<'a> {
     /// Creates the bounds of this fabric.
     pub(super) fn new(topology: &'a Topology, clock: Clock) -> Bounds<'a> {
-        Bounds { topology, clock, crossings: Crossings::default(), pairs: BTreeMap::new() }
+        Bounds { topology, clock, crossings: Crossings::default(), pairs: BTreeMap::new(), detours: None }
+    }
+
+    /// The same, where packets may take any way.
+    pub(super) fn with_detours(self) -> Bounds<'a> {
+        Bounds { detours: Some(BTreeMap::new()), ..self }
     }
 
     /// Returns the minimum time from the start of a flow to the arrival of its last byte. A sender waits at least
@@ -68,9 +76,17 @@ impl<'a> Bounds<'a> {
     pub(super) fn of(&mut self, src: HostId, dst: HostId, data: &Data, patience: u64) -> u64 {
         let (topology, clock) = (self.topology, self.clock);
         let leaves = (topology.leaf(src), topology.leaf(dst));
-        let mut crossing = |bytes| self.crossings.time(topology, leaves, bytes, clock);
+        let mut crossing = |bytes| match &mut self.detours {
+            None => self.crossings.time(topology, leaves, bytes, clock),
+            Some(known) => *known
+                .entry((leaves.0, leaves.1, bytes))
+                .or_insert_with(|| fastest(topology, leaves, |rate| clock.tx_time(bytes, rate))),
+        };
         let (first, last) = (topology.links[topology.host_link(src)], *topology.last_link(dst));
         let ends = Ends { first, last, full: crossing(data.wire), rest: crossing(data.rest) };
+        if self.detours.is_some() {
+            return u64::try_from(self.by_ends(data, &ends)).unwrap_or(u64::MAX);
+        }
         self.learn(leaves, data.wire);
         let pair = &self.pairs[&(leaves.0, leaves.1, data.wire)];
         if let Some(only) = &pair.only

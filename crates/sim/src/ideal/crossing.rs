@@ -3,7 +3,7 @@
 use crate::ids::{SwitchId, Table};
 use crate::packet::Clock;
 use crate::topology::{LinkSpec, Topology};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Maximum number of paths kept for a switch and a leaf. If there are more, two become one that is as good as both.
 const MOST_KEPT: usize = 64;
@@ -119,6 +119,27 @@ impl Crossings {
     ) -> u64 {
         self.between(topology, from, to).iter().map(|path| path.time(bytes, clock)).min().unwrap_or(0)
     }
+}
+
+/// The least time of a packet between two switches over any links; `tx` is its time on the wire at a rate. Zero if no
+/// way leads there.
+pub(super) fn fastest(topology: &Topology, (from, to): (SwitchId, SwitchId), tx: impl Fn(u64) -> u64) -> u64 {
+    let mut open = BTreeSet::from([(0, from)]);
+    let mut done = Table::filled(false, topology.switches() as usize);
+    while let Some((time, switch)) = open.pop_first() {
+        if switch == to {
+            return time;
+        }
+        if std::mem::replace(&mut done[switch], true) {
+            continue;
+        }
+        let node = topology.switch_node(switch);
+        let links = (0..topology.ports(node)).map(|port| topology.out(node, port));
+        for link in links.filter(|link| link.up && !topology.is_host(link.to.0)) {
+            open.insert((time + tx(link.rate) + link.delay.0, topology.switch_number(link.to.0)));
+        }
+    }
+    0
 }
 
 /// The set of paths over these links.

@@ -192,6 +192,7 @@ fn read_tables(value: &Value, guests: &[Entry]) -> Result<(Spec, Vec<Auto>), Spe
     reader.set_resolved("scheme", told);
     scheme::check_ecn(&scheme, &transport)?;
     scheme::check_trimming(&scheme, (&switch, &transport), &keys.scheme)?;
+    scheme::check_probes(&scheme, &transport)?;
     let mut carriers = carrier::Carriers::new((&transport, preset.transport), &topology, run.follow);
     let (traffic, told) = traffic::read(&keys.traffic, &topology, &mut carriers)?;
     let (beside, more) = carriers.finish()?;

@@ -12,7 +12,7 @@ use spinewise_policy::config::{Allowed, Param, Refused};
 use spinewise_policy::{Facts, Peers, Shape, Tier, Value};
 
 use fit::{check_at_switches, check_fit, check_hashed, check_headers, check_tag, check_tree};
-pub(super) use fit::{check_ecn, check_trimming, shape};
+pub(super) use fit::{check_ecn, check_probes, check_trimming, shape};
 
 use super::follow::Rules;
 use super::presets::Preset;

@@ -73,6 +73,11 @@ impl Topology {
         down.any(|link| by(link) == whole)
     }
 
+    /// Whether some routes are given, not found.
+    pub(crate) fn has_static_routes(&self) -> bool {
+        !self.fixed.is_empty()
+    }
+
     /// Refuses routes that loop; only static ones can.
     pub(super) fn refuse_loops(&self) -> Result<(), SpecError> {
         let leaves: BTreeSet<SwitchId> = self.fixed.keys().map(|&(_, leaf)| leaf).collect();

@@ -82,6 +82,11 @@ fn what_cannot_break_like_that_is_refused() {
             "host 0 can no longer reach host 1, or the reverse",
         ),
         (
+            json!({"fault": [merged(&down, &json!({"direction": "forward"})),
+                             merged(&down, &json!({"ends": ["leaf1", "spine1"], "direction": "forward"}))]}),
+            "host 0 can no longer reach host 1, or the reverse",
+        ),
+        (
             json!({"fault": [slow(5.0, 20.0), slow(2.0, 10.0)]}),
             "fault[1].at_us = 10.0: expected a time at which fault[0], also on spine0->leaf0, does not apply",
         ),

@@ -2,7 +2,7 @@
 
 use crate::common::{counter, flow, merged, of_link, run, series, traced};
 use serde_json::{Value, json};
-use spinewise_sim::setup::Tuning;
+use spinewise_sim::setup::{Failure, Tuning, simulate};
 use spinewise_sim::spec::resolve;
 
 /// `rand() % 8` of glibc, seed 1.
@@ -124,6 +124,21 @@ fn rules_of_a_scheme_are_its_parameters() {
     assert_eq!([&given["beats"], &given["register"]], ["first_packet", "fixed"]);
     let free = params(&merged(&spec, &json!({"run": {"follow": "nothing"}})));
     assert_eq!([&free["beats"], &free["feedback"]], ["clock", "random"]);
+}
+
+#[test]
+fn flows_that_wait_for_others_are_refused() {
+    let spec = merged(
+        &followed(&[flow(0, 4, 900, 0)]),
+        &json!({"traffic": [{"kind": "all_reduce", "size_bytes": 8000, "hosts": [0, 4]}]}),
+    );
+    let refused = simulate(&resolve(&spec).unwrap(), Tuning::default(), &mut |_| true);
+    let Err(Failure::Spec(error)) = refused else { panic!("it was taken") };
+    assert_eq!(
+        error.to_string(),
+        "run.follow = \"conweave-ns3\": expected \"nothing\" with flows that wait for others: that code has none"
+    );
+    run(&merged(&spec, &json!({"run": {"follow": "nothing"}})));
 }
 
 #[test]

@@ -79,6 +79,22 @@ fn flows_take_the_other_way() {
 
 /// A static route stays as long as one of its links works; after that the shortest path by the switch's knowledge takes
 /// its place.
+/// The direct link has 100 us, and the way around it has one link more and 2 us: once the direct one is down, packets
+/// are faster, and so is their ideal.
+#[test]
+fn a_flow_on_a_faster_detour_does_not_beat_its_ideal() {
+    let links = vec![cable(0, 2), cable(1, 3), json!([2, 3, 10, 100_000]), cable(2, 4), cable(4, 3)];
+    let outcome = run_both(&json!({
+        "preset": "datacenter",
+        "topology": graph(2, 3, links),
+        "fault": [{"kind": "down", "ends": ["switch2", "switch3"], "at_us": 0, "until_us": 100_000}],
+        "traffic": [{"kind": "flows", "list": [{"src": 0, "dst": 1, "size_bytes": 1460, "start_ns": 5_000_000}]}],
+    }));
+    // Four links of 1 us, each with 1.2 us for 1500 bytes.
+    let [fct, ideal] = ["fct_ps", "ideal_fct_ps"].map(|name| flow_column(&outcome, name)[0]);
+    assert_eq!((fct, ideal), (8_800_000, 8_800_000));
+}
+
 #[test]
 fn a_static_route_gives_way_when_its_link_is_down() {
     let links = [cable(0, 2), cable(1, 3), cable(2, 3), cable(2, 4), cable(4, 3)];

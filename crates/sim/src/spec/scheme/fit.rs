@@ -11,6 +11,11 @@ use crate::spec::switch::SwitchSpec;
 use crate::topology::{TopologySpec, Wiring};
 use crate::transport::TransportSpec;
 
+/// The parameter by which schemes with probes give their size.
+const PROBE_BYTES: &str = "probe_bytes";
+/// Bytes of the least frame of Ethernet.
+const LEAST_FRAME_BYTES: u32 = 64;
+
 /// A place of this fabric, as far as a spec knows it.
 pub(in crate::spec) fn shape(tier: Tier, fabric: &TopologySpec) -> Shape {
     Shape { tier, hosts: fabric.hosts(), leaves: fabric.leaves(), ports: 1, ways: fabric.most_ways() }
@@ -173,6 +178,20 @@ pub(super) fn check_at_switches(reader: &Reader<'_>, scheme: &str) -> Result<(),
         if reader.given(name).is_some() {
             let allowed = format!("no {name}: {scheme} sits at the switches, and {name} is for host schemes");
             return Err(reader.refuse(name, allowed));
+        }
+    }
+    Ok(())
+}
+
+/// A probe is a packet, and no link takes one that is larger than a full packet: headroom is for such packets.
+pub(in crate::spec) fn check_probes(scheme: &SchemeSpec, transport: &TransportSpec) -> Result<(), SpecError> {
+    let most = transport.frame().mtu().max(LEAST_FRAME_BYTES);
+    let under = scheme.edge.is_some().then_some(("fabric_params", &scheme.fabric));
+    for (table, chosen) in [("params", scheme.chosen())].into_iter().chain(under) {
+        let bytes = value_of(chosen, PROBE_BYTES);
+        if bytes.as_u64().is_some_and(|bytes| bytes > most.into()) {
+            let allowed = format!("at most {most}, the bytes of a full packet of the transport");
+            return Err(SpecError::new(format!("scheme.{table}.{PROBE_BYTES}"), &bytes, allowed));
         }
     }
     Ok(())

@@ -315,6 +315,10 @@ fn scheme() {
         (scheme(json!({"name": "presot"})), "scheme.name = \"presot\": expected SCHEMES; did you mean \"presto\"?"),
         (scheme(json!({"name": 5})), "scheme.name = 5: expected the name of a scheme"),
         (
+            json!({"scheme": {"name": "hermes", "params": {"probe_bytes": 1501}}, "transport": {"mss_bytes": 1460}}),
+            "scheme.params.probe_bytes = 1501: expected at most 1500, the bytes of a full packet of the transport",
+        ),
+        (
             scheme(json!({"name": "ecmp", "params": {"gap_us": 5}})),
             "scheme.params.gap_us = 5: expected no parameters: ecmp has none",
         ),

@@ -245,20 +245,24 @@ impl SackSender {
     }
 
     /// RFC 6675 §4, Update. Returns the bytes that have newly arrived.
+    ///
+    /// As in Linux, blocks come in ascending order, and then what the ACK covers: that is out of order only if it is
+    /// below what was known before this ACK.
     fn update(&mut self, now: Time, ack: &Answer, sack: &Sack) -> u64 {
         let mut delivered = 0;
         let (board, rack) = (&mut self.board, &mut self.rack);
-        for &(start, end) in sack.fresh(ack.cumulative) {
+        let before = rack.as_ref().map_or(0, |rack| rack.highest());
+        for (start, end) in sack.fresh(ack.cumulative) {
             delivered += board.deliver(start, end, |segment| {
                 if let Some(rack) = rack {
-                    rack.on_delivery(now, ack.echo, segment);
+                    rack.on_delivery(now, ack.echo, segment, rack.highest());
                 }
             });
         }
         if ack.cumulative > self.tcp.snd_una {
             delivered += board.advance(ack.cumulative, |segment| {
                 if let Some(rack) = rack {
-                    rack.on_delivery(now, ack.echo, segment);
+                    rack.on_delivery(now, ack.echo, segment, before);
                 }
             });
         }

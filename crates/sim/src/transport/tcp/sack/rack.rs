@@ -121,13 +121,16 @@ impl Rack {
         std::mem::take(&mut self.probing)
     }
 
-    /// RFC 8985 §6.2 steps 2 and 3, for a segment that is newly acknowledged; `echo` is the timestamp that came back.
-    pub(super) fn on_delivery(&mut self, now: Time, echo: Time, segment: Delivery) {
-        if segment.number >= self.fack {
-            self.fack = segment.number + 1;
-        } else if !segment.again {
-            self.reordering_seen = true;
-        }
+    /// The end of the highest segment that has arrived.
+    pub(super) fn highest(&self) -> u64 {
+        self.fack
+    }
+
+    /// RFC 8985 §6.2 steps 2 and 3, for a segment that is newly acknowledged; `echo` is the timestamp that came back,
+    /// and `highest` the end of the highest segment known to have arrived before it.
+    pub(super) fn on_delivery(&mut self, now: Time, echo: Time, segment: Delivery, highest: u64) {
+        self.reordering_seen |= segment.number < highest && !segment.again;
+        self.fack = self.fack.max(segment.number + 1);
         let rtt = now.since(segment.sent);
         if segment.again && (echo < segment.sent || rtt < self.min_rtt) {
             return; // it is the first transmission that has arrived
@@ -236,7 +239,8 @@ impl SackSender {
             true
         });
         rack.reorder_at = latest;
-        if lost && !recovers {
+        // What was marked in a recovery, and not sent again before its end, is lost still.
+        if !recovers && (lost || self.board.next_lost().is_some()) {
             self.save(self.tcp.window, self.tcp.control.clone());
             self.enter_recovery(config, now);
         }

@@ -257,6 +257,48 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 }
 
 #[test]
+fn what_is_lost_when_a_recovery_ends_is_recovered_next() {
+    let config = config(Recovery::Rack);
+    let mut s = sender(&config, 1000 * MSS);
+    spaced(&mut s, &config, 0, 10);
+    for to in 2..=4 {
+        ack(&mut s, &config, us(99 + to), 0, &[(1, to)]);
+    }
+    let first = send(&mut s, &config, us(103));
+    assert_eq!(first[0], again(0));
+    for to in 5..=10 {
+        ack(&mut s, &config, us(99 + to), 0, &[(1, to)]);
+        send(&mut s, &config, us(99 + to));
+    }
+    // Later segments overtake the first one, which was lost again, and the first that was sent in the recovery. One of
+    // the two goes; before the turn of the other comes at the NIC, everything sent before the recovery is acknowledged.
+    let (end, recover) = (s.board.end(), s.board.number(s.tcp.recover));
+    assert!(end > recover + 3);
+    ack(&mut s, &config, us(215), 0, &[(1, recover), (recover + 1, end)]);
+    assert_eq!(s.next_segment(&config, us(215)).seq, 0);
+    assert_eq!(s.board.next_lost(), Some(recover));
+    ack(&mut s, &config, us(315), recover, &[(recover + 1, end)]);
+    assert_eq!((s.tcp.in_recovery, s.tcp.fast_retransmits), (true, 2));
+    assert_eq!(s.next_segment(&config, us(315)).seq, recover * MSS);
+}
+
+#[test]
+fn an_ack_that_covers_two_segments_shows_no_reordering() {
+    // The answer to segment 0 is lost, and so is segment 1: the next answer acknowledges 0, and reports 2.
+    let config = config(Recovery::Rack);
+    let mut s = sender(&config, 1000 * MSS);
+    spaced(&mut s, &config, 0, 8);
+    ack(&mut s, &config, us(102), 1, &[(2, 3)]);
+    assert!(!rack(&s).reordering_seen);
+    // Nor do blocks that come newest first: 3 and 5 arrived in this order, and the answer to 3 is lost.
+    ack(&mut s, &config, us(105), 1, &[(5, 6), (2, 4)]);
+    assert!(!rack(&s).reordering_seen);
+    // Segment 4 arrives after 5.
+    ack(&mut s, &config, us(106), 1, &[(2, 6)]);
+    assert!(rack(&s).reordering_seen);
+}
+
+#[test]
 fn the_reduction_is_proportional() {
     // RFC 6937: of twenty in flight half are released, one for each two that arrive.
     let config = TcpConfig { initial_window: 20, initial_ssthresh: 20, ..config(Recovery::Rack) };
