@@ -293,9 +293,12 @@ impl SackSender {
         let (reorder, probe) = (rack.reorder_at <= now, rack.probe_at <= now);
         if reorder {
             rack.reorder_at = Time::NEVER;
+            let recovers = self.tcp.in_recovery;
             self.detect(config, now);
-            // As in Linux: something is sent, though nothing has arrived.
-            self.reduce(config, u64::from(config.mss));
+            // As in Linux: a recovery that begins here sends something, though nothing has arrived.
+            if !recovers {
+                self.reduce(config, u64::from(config.mss));
+            }
         } else if probe {
             rack.probe_at = Time::NEVER;
             rack.probing = true;

@@ -316,6 +316,27 @@ fn the_reduction_is_proportional() {
 }
 
 #[test]
+fn a_timer_within_a_recovery_leaves_the_window() {
+    let config = config(Recovery::Rack);
+    let mut s = sender(&config, 1000 * MSS);
+    spaced(&mut s, &config, 0, 10);
+    ack(&mut s, &config, us(101), 0, &[(1, 2)]);
+    ack(&mut s, &config, us(102), 2, &[]);
+    assert!(rack(&s).reordering_seen);
+    // 2 and 6 are late. What follows each has arrived, at 2 us and 6 us later: the timer goes off for one, then the
+    // other.
+    ack(&mut s, &config, us(105), 2, &[(3, 6)]);
+    let at = s.deadline().unwrap();
+    assert_eq!(s.on_timeout(&config, at), Expired::Other);
+    assert!(s.tcp.in_recovery);
+    ack(&mut s, &config, at + Span::from_us(1), 2, &[(7, 10), (3, 6)]);
+    let at = s.deadline().unwrap();
+    let (cwnd, pipe) = (s.tcp.cwnd(), s.board.pipe());
+    assert_eq!(s.on_timeout(&config, at), Expired::Other);
+    assert_eq!((s.tcp.cwnd(), s.board.pipe()), (cwnd, pipe - MSS));
+}
+
+#[test]
 fn a_timeout_takes_back_only_what_is_late() {
     let config = config(Recovery::Rack);
     let mut s = sender(&config, 1000 * MSS);
