@@ -19,6 +19,7 @@ from spinewise.comparison import report
 from spinewise.comparison.kept import read_comparison
 from spinewise.comparison.verdict import verdicts
 from spinewise.errors import SpecError
+from spinewise.measures.entries import begun
 from spinewise.shapes import Spec, Topology
 from spinewise.specs.spec import as_spec
 from spinewise.sweeps.packed import pack
@@ -218,6 +219,18 @@ def test_what_never_began_does_not_count_as_having_waited() -> None:
         every = next(one for one in found.flows if (one.entry, one.size_class) == ("reduce", "all"))
         assert every.unfinished > every.flows / 4
         assert every.fct_s.worst < ends[1]
+
+
+def test_rounds_of_a_list_wait_for_others_too() -> None:
+    quick = {"src": 0, "dst": 5, "size_bytes": 20_000, "start_ns": 0}
+    slow = {"src": 1, "dst": 4, "size_bytes": 1_000_000, "start_ns": 9}
+    entry = {"kind": "flows", "rounds": 2, "list": [quick, slow]}
+    late = sw.run({"topology": TOPOLOGY, "traffic": [entry], "run": {"until_us": 300}})
+    rows = late.flows.to_pylist()
+    assert [(row["src"], row["batch"], row["packets"] > 0) for row in rows] == [
+        (0, 1, True), (0, 2, True), (1, 1, True), (1, 2, False),
+    ]  # fmt: skip
+    assert begun(late.flows, late.spec).tolist() == [True, True, True, False]
 
 
 def test_a_job_that_no_scheme_ends_is_no_aim() -> None:
