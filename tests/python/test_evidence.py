@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sample_papers
@@ -17,6 +20,7 @@ from spinewise.reproduction.experiment import Effort, Timeline
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.sweeps import store
 from spinewise.sweeps.local import Local
+from spinewise.sweeps.sweep import sweep
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +54,37 @@ def test_evidence_says_what_the_runs_said(folder: Path) -> None:
         assert found.outcome_hash.startswith(run.outcome)
         assert run.measurement.values["mean_fct_s"] == found.values["mean_fct_s"]
         assert run.packet_hops > 0
+
+
+def test_forms_made_again_replace_their_runs_alone(folder: Path, tmp_path: Path) -> None:
+    """An engine that only some forms notice: their runs are made again, and the others stay as they were."""
+    kept = tmp_path / "kept"
+    shutil.copytree(folder / "kept", kept)
+    part, _ = done_of(folder, "tiny-1")
+    before = evidence.read(kept, "tiny-1")
+    assert before is not None
+    # As if the engine had given other numbers, of both forms.
+    table = pq.read_table(kept / "tiny-1" / evidence.RUNS)
+    at = table.column_names.index("value.mean_fct_s")
+    pq.write_table(
+        table.set_column(at, "value.mean_fct_s", pa.array([2.0] * table.num_rows)), kept / "tiny-1" / evidence.RUNS
+    )
+    with store.opened(tmp_path / "store") as ledger:
+        tasks = [task for run, task in zip(part.runs, part.tasks, strict=True) if run.variant == "longer"]
+        keeping.keep_forms(part, sweep(tasks, ledger, engine=Local(1)), kept, {"longer"})
+        with pytest.raises(SpecError, match="forms whose runs are all there"):
+            keeping.keep_forms(part, sweep(tasks, ledger, engine=Local(1)), kept, {"as printed"})
+    now = evidence.read(kept, "tiny-1")
+    assert now is not None
+    assert now.lines.keys() == before.lines.keys()
+    for old, new in zip(before.runs, now.runs, strict=True):
+        mean = old.measurement.values["mean_fct_s"] if old.measurement.run.variant == "longer" else 2.0
+        assert new.measurement.values["mean_fct_s"] == mean
+        assert (new.measurement.run, new.spec, new.outcome) == (old.measurement.run, old.spec, old.outcome)
+    assert now.provenance.earlier == (before.provenance.engine,)
+    assert "some forms" in now.provenance.line
+    # Flows take less than 1 s in one form only, by these numbers.
+    assert [check.verdict == old.verdict for check, old in zip(now.checks, before.checks, strict=True)].count(False) > 0
 
 
 def test_figures_are_drawn_from_evidence_as_from_runs(folder: Path) -> None:

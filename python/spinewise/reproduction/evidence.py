@@ -182,6 +182,7 @@ def provenance_of(found: ProvenanceRecord) -> Provenance:
         days=tuple(found["days"]),
         runs=found["runs"],
         lacking=found["lacking"],
+        earlier=tuple(found.get("earlier", [])),
     )
 
 

@@ -168,7 +168,10 @@ def record(done: Reproduction) -> dict[str, object]:
 
 def provenance_record(found: Provenance | None) -> dict[str, object] | None:
     """The provenance of the numbers, as a record."""
-    return None if found is None else {**vars(found), "effort": found.effort.value}
+    if found is None:
+        return None
+    record = {**vars(found), "effort": found.effort.value}
+    return record if found.earlier else {name: value for name, value in record.items() if name != "earlier"}
 
 
 def claim_record(done: Reproduction, claim: Claim) -> dict[str, object]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from spinewise import core
 from spinewise.errors import SpecError
-from spinewise.reproduction.evidence import HASH_BYTES, LINES, RUNS, VALUE, record
-from spinewise.reproduction.experiment import Effort, Panel, Timeline
+from spinewise.reading import printable
+from spinewise.reproduction.evidence import HASH_BYTES, LINES, RUNS, VALUE, judged_again, read, record, text_of
+from spinewise.reproduction.experiment import Effort, Measured, Panel, Timeline
 from spinewise.reproduction.files import variants
+from spinewise.reproduction.measured import measurement
+from spinewise.reproduction.provenance import day
 from spinewise.reproduction.reproduce import Reproduction
 from spinewise.reproduction.rows import Check
 from spinewise.runs import formats
@@ -24,6 +29,7 @@ from spinewise.specs.spec import spec_hash
 if TYPE_CHECKING:
     from spinewise.reproduction.suite import Part
     from spinewise.sweeps.store import Ledger
+    from spinewise.sweeps.sweep import Swept
 
 # Points kept of a line: more than a figure can resolve.
 POINTS = 400
@@ -38,18 +44,71 @@ def keep(part: Part, done: Reproduction, ledger: Ledger, folder: Path) -> None:
     refuse_unfit(done)
     place = folder / done.experiment.id
     with as_spec_error(place, "--keep"):
-        place.mkdir(parents=True, exist_ok=True)
-        runs = runs_table(part, done, ledger)
-        lines = lines_table(done)
-        for name, table in ((RUNS, runs), (LINES, lines)):
-            if table.num_rows:
-                pq.write_table(table, place / f".{name}", compression="zstd", compression_level=19)
-                os.replace(place / f".{name}", place / name)
-            else:
-                (place / name).unlink(missing_ok=True)
+        write_tables(place, runs_table(part, done, ledger), lines_table(done))
         text = record(done.experiment.id, part.entry.paper, done.experiment.title, done.provenance, checks_of(done))
-        (place / f".{formats.EVIDENCE.record}").write_text(text, encoding="utf-8")
-        os.replace(place / f".{formats.EVIDENCE.record}", place / formats.EVIDENCE.record)
+        write_record(place, text)
+
+
+def keep_forms(part: Part, swept: Swept, folder: Path, forms: Collection[str]) -> None:
+    """Replace the runs of some forms in the evidence of an experiment, whose other runs stay; judge it again.
+
+    Raises:
+        SpecError: there is no evidence, runs of these forms are missing, or the folder cannot be written.
+    """
+    experiment, place = part.experiment, folder / part.experiment.id
+    before = read(folder, experiment.id)
+    if before is None:
+        raise SpecError("--keep", printable(folder), f"a folder with evidence of {experiment.id}")
+    pairs = [(run, task) for run, task in zip(part.runs, part.tasks, strict=True) if run.variant in forms]
+    some = replace(part, runs=tuple(run for run, _ in pairs), tasks=tuple(task for _, task in pairs))
+    try:
+        measured = Measured([measurement(run, task, swept) for run, task in pairs])
+    except KeyError:
+        raise SpecError("--keep", experiment.id, "forms whose runs are all there") from None
+    done = Reproduction(experiment, part.effort, measured, {})
+    order = {(run.variant, run.curve, float(run.x), run.seed): at for at, run in enumerate(part.runs)}
+    with as_spec_error(place, "--keep"):
+        runs = beside(place / RUNS, forms, runs_table(some, done, swept.ledger))
+        rows = zip(*(runs.column(name).to_pylist() for name in ("variant", "curve", "x", "seed")), strict=True)
+        at = np.argsort([order[row] for row in rows], kind="stable")
+        write_tables(place, runs.take(at), beside(place / LINES, forms, lines_table(done)))
+        days = {day(swept.ledger.ended(task.key)) for _, task in pairs}
+        old = before.provenance
+        origin = replace(
+            old,
+            engine=core.engine_digest(),
+            days=tuple(sorted({*old.days, *days})),
+            earlier=tuple(dict.fromkeys((old.engine, *old.earlier))),
+        )
+        now = read(folder, experiment.id)
+        assert now is not None
+        write_record(place, text_of(judged_again(replace(now, provenance=origin), experiment)))
+
+
+def beside(file: Path, forms: Collection[str], new: pa.Table) -> pa.Table:
+    """The kept rows of other forms, and the new ones of these."""
+    if not file.is_file():
+        return new
+    old = pq.read_table(file)
+    rows = [row for row in old.to_pylist() if row["variant"] not in forms] + new.to_pylist()
+    return pa.Table.from_pylist(rows, pa.unify_schemas([new.schema, old.schema]))
+
+
+def write_tables(place: Path, runs: pa.Table, lines: pa.Table) -> None:
+    """Write the runs and the lines of an experiment, each whole or not at all."""
+    place.mkdir(parents=True, exist_ok=True)
+    for name, table in ((RUNS, runs), (LINES, lines)):
+        if table.num_rows:
+            pq.write_table(table, place / f".{name}", compression="zstd", compression_level=19)
+            os.replace(place / f".{name}", place / name)
+        else:
+            (place / name).unlink(missing_ok=True)
+
+
+def write_record(place: Path, text: str) -> None:
+    """Write evidence.json."""
+    (place / f".{formats.EVIDENCE.record}").write_text(text, encoding="utf-8")
+    os.replace(place / f".{formats.EVIDENCE.record}", place / formats.EVIDENCE.record)
 
 
 def refuse_unfit(done: Reproduction) -> None:

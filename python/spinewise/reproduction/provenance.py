@@ -25,6 +25,7 @@ class Provenance:
         days: the days on which runs ended, as dates in UTC.
         runs: how many runs there are.
         lacking: how many more were requested.
+        earlier: digests of the engines that made runs of forms that have not been made again since, the latest first.
     """
 
     effort: Effort
@@ -34,16 +35,18 @@ class Provenance:
     days: tuple[str, ...]
     runs: int
     lacking: int = 0
+    earlier: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
         """The provenance on one line, as the head of a report."""
         if not self.runs + self.lacking:
             return f"needs no runs · engine {self.engine[:SHOWN]}"
+        earlier = f", some forms {', '.join(one[:SHOWN] for one in self.earlier)}" if self.earlier else ""
         found = [
             f"effort: {QUICK if self.effort is Effort.QUICK else self.effort.value}",
             f"version {', '.join(self.versions) or 'unknown'}",
-            f"engine {self.engine[:SHOWN]}",
+            f"engine {self.engine[:SHOWN]}" + earlier,
             f"seeds {spans(self.seeds)}",
             f"{self.runs:,} runs" + (f" of {self.runs + self.lacking:,}" if self.lacking else ""),
             f"run on {' to '.join(dict.fromkeys((self.days[0], self.days[-1])))}" if self.days else "not run",
@@ -62,6 +65,7 @@ class Provenance:
             days=tuple(sorted({one for part in found for one in part.days})),
             runs=sum(part.runs for part in found),
             lacking=sum(part.lacking for part in found),
+            earlier=tuple(dict.fromkeys(one for part in found for one in part.earlier)),
         )
 
 

@@ -15,6 +15,7 @@ class ProvenanceRecord(TypedDict):
     days: list[str]
     runs: int
     lacking: int
+    earlier: NotRequired[list[str]]
 
 
 class TimelineRecord(TypedDict):
