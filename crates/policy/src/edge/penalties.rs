@@ -117,7 +117,7 @@ mod tests {
     fn it_gives_up_after_as_many_steps_as_there_are_values() {
         let (mut rng, mut flow) = (Rng::stream(1, "test", 0), Penalties::default());
         (0..4).for_each(|value| flow.blame(4, value, Verdict::Lost));
-        let (mut its_rng, mut walk) = (rng.clone(), flow.walk);
+        let (mut its_rng, mut walk) = (rng, flow.walk);
         walk.begin(4, &mut its_rng);
         (0..4).for_each(|_| walk.go_on(4, &mut its_rng));
         assert_eq!(flow.choose(4, &mut rng), walk.whole(4));
