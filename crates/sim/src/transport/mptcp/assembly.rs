@@ -50,8 +50,10 @@ impl Receiver for Assembly {
     fn late<'a>(config: &TcpConfig, size: u64, data: &Arrival, option: impl FnOnce() -> &'a [u8]) -> Received {
         let Some(told) = Signal::decode(option()) else { return Received::default() };
         let sack = if config.recovery.has_sack() { Sack::of(&[(data.seq, data.end())]) } else { Sack::NONE };
+        // Of several subflows, what each has received is known no longer; a single one has received everything.
+        let here = if config.subflows == 1 { size } else { data.end() };
         Received {
-            answers: [Some(Answer::to(data, data.end())), None],
+            answers: [Some(Answer::to(data, here)), None],
             told: Some(option_of(config, size, &sack)),
             out_of_order: told.data + u64::from(data.len) < size,
             ..Received::default()
