@@ -200,8 +200,10 @@ def test_an_unfinished_flow_counts_as_long_as_it_waited() -> None:
 
 def test_what_never_began_does_not_count_as_having_waited() -> None:
     """Rounds wait for rounds: a run with one more of them had the same later rounds waiting since the beginning."""
-    entry = {"name": "reduce", "kind": "all_reduce", "size_bytes": 100_000, "rounds": 4}
-    spec: dict[str, Any] = {"topology": TOPOLOGY, "traffic": [entry]}
+    spec: Spec = {
+        "topology": TOPOLOGY,
+        "traffic": [{"name": "reduce", "kind": "all_reduce", "size_bytes": 100_000, "rounds": 4}],
+    }
     whole = sw.run(spec)
     ends = [one.end_s for one in whole.rounds.rounds]
     times = [one.time_s for one in whole.rounds.rounds]

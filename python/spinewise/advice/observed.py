@@ -161,13 +161,13 @@ def rounds_of(result: Result, stop_s: float) -> Iterator[Rounds]:
     found = result.rounds.rounds
     for name in dict.fromkeys(one.name for one in found):
         mine = [one for one in found if one.name == name]
-        groups = list(times_by_group(mine, stop_s).values())
+        groups = times_by_group(mine, stop_s)
         total = max(one.end_s if one.finished else stop_s for one in mine) - min(one.start_s for one in mine)
         times = np.concatenate([times for _, times in groups])
         yield Rounds(name, len(mine), sum(not one.finished for one in mine), Spread.of(times), total, bus(groups))
 
 
-def times_by_group(rounds: list[Round], stop_s: float) -> dict[int, tuple[Round, Floats]]:
+def times_by_group(rounds: list[Round], stop_s: float) -> list[tuple[Round, Floats]]:
     """The times of the rounds of each group that began, in seconds, with one of the rounds.
 
     A round under way counts with the time since it began, but no less than the mean of its group's finished rounds:
@@ -176,12 +176,12 @@ def times_by_group(rounds: list[Round], stop_s: float) -> dict[int, tuple[Round,
     groups: dict[int, list[Round]] = {}
     for one in rounds:
         groups.setdefault(one.group, []).append(one)
-    found = {}
-    for number, group in groups.items():
+    found = []
+    for group in groups.values():
         done = np.array([one.time_s for one in group if one.finished])
         least = float(done.mean()) if done.size else 0.0
         open_ = [max(stop_s - one.start_s, least) for one in group if one.begun and not one.finished]
-        found[number] = group[0], np.concatenate([done, open_])
+        found.append((group[0], np.concatenate([done, open_])))
     return found
 
 
