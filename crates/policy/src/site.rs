@@ -19,7 +19,7 @@
 use core::ops::Deref;
 
 use crate::time::Span;
-use crate::{Port, Queue, Tree, Way};
+use crate::{Packet, Port, Queue, Tree, Way};
 
 /// A kind of place a scheme can sit at.
 pub trait Site {
@@ -232,6 +232,13 @@ impl SwitchView<'_> {
     #[inline]
     pub fn way_of(&self, port: u16) -> Option<usize> {
         self.candidates.iter().position(|&candidate| candidate == port)
+    }
+
+    /// Whether this is the first leaf of the packet in hand: it came from a host. In a graph packets also pass through
+    /// leaves between their first and their last one.
+    #[inline]
+    pub fn is_first_leaf(&self, packet: &Packet) -> bool {
+        self.tier == crate::Tier::Leaf && packet.in_port.0 < self.host_ports
     }
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spinewise.cli.arguments import whole
 from spinewise.reproduction import choice, evidence, keeping, suite
-from spinewise.reproduction.experiment import Effort
+from spinewise.reproduction.experiment import Effort, Run
 from spinewise.reproduction.reproduce import OWN_PAPERS
 from spinewise.runs.jobs import MOST_JOBS
 from spinewise.show import terminal
@@ -24,7 +24,7 @@ from spinewise.sweeps.sweep import sweep
 def main() -> None:
     """Make the runs and replace the evidence."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("form", help="words that the names of the forms contain")
+    parser.add_argument("form", nargs="+", help="words of which the name of the variant or of the curve contains one")
     parser.add_argument("--only", default="all", help="a paper or a figure, as in `spinewise reproduce` [all]")
     parser.add_argument("--store", type=Path, default=Path("results/store"), help="where runs are kept")
     parser.add_argument("--jobs", type=whole(1, MOST_JOBS), help="runs at once [one per core]")
@@ -36,19 +36,28 @@ def main() -> None:
         for part in suite.planned(choice.choose(OWN_PAPERS, args.only), Effort.FULL)
         if evidence.read(args.keep, part.experiment.id) is not None
     ]
-    forms = [{run.variant for run in part.runs if args.form in run.variant} for part in parts]
+    forms = [
+        {names(run) for run in part.runs if any(word in one for word in args.form for one in names(run))}
+        for part in parts
+    ]
     tasks = [
         task
         for part, mine in zip(parts, forms, strict=True)
         for run, task in zip(part.runs, part.tasks, strict=True)
-        if run.variant in mine
+        if names(run) in mine
     ]
     with store.opened(args.store) as ledger, bars() as bar:
-        swept = sweep(tasks, ledger, engine=Local(args.jobs), monitor=BatchProgress(bar, len(tasks), args.form))
+        monitor = BatchProgress(bar, len(tasks), ", ".join(args.form))
+        swept = sweep(tasks, ledger, engine=Local(args.jobs), monitor=monitor)
         for part, mine in zip(parts, forms, strict=True):
             if mine:
                 keeping.keep_forms(part, swept, args.keep, mine)
-                out.print(f"{part.experiment.id}: {', '.join(sorted(mine))}")
+                out.print(f"{part.experiment.id}: {'; '.join(sorted(' · '.join(filter(None, form)) for form in mine))}")
+
+
+def names(run: Run) -> tuple[str, str]:
+    """The variant and the curve of a run."""
+    return run.variant, run.curve
 
 
 if __name__ == "__main__":

@@ -49,8 +49,10 @@ def keep(part: Part, done: Reproduction, ledger: Ledger, folder: Path) -> None:
         write_record(place, text)
 
 
-def keep_forms(part: Part, swept: Swept, folder: Path, forms: Collection[str]) -> None:
+def keep_forms(part: Part, swept: Swept, folder: Path, forms: Collection[tuple[str, str]]) -> None:
     """Replace the runs of some forms in the evidence of an experiment, whose other runs stay; judge it again.
+
+    A form is a variant of the experiment and a curve of it.
 
     Raises:
         SpecError: there is no evidence, runs of these forms are missing, or the folder cannot be written.
@@ -59,7 +61,7 @@ def keep_forms(part: Part, swept: Swept, folder: Path, forms: Collection[str]) -
     before = read(folder, experiment.id)
     if before is None:
         raise SpecError("--keep", printable(folder), f"a folder with evidence of {experiment.id}")
-    pairs = [(run, task) for run, task in zip(part.runs, part.tasks, strict=True) if run.variant in forms]
+    pairs = [(run, task) for run, task in zip(part.runs, part.tasks, strict=True) if (run.variant, run.curve) in forms]
     some = replace(part, runs=tuple(run for run, _ in pairs), tasks=tuple(task for _, task in pairs))
     try:
         measured = Measured([measurement(run, task, swept) for run, task in pairs])
@@ -85,12 +87,12 @@ def keep_forms(part: Part, swept: Swept, folder: Path, forms: Collection[str]) -
         write_record(place, text_of(judged_again(replace(now, provenance=origin), experiment)))
 
 
-def beside(file: Path, forms: Collection[str], new: pa.Table) -> pa.Table:
+def beside(file: Path, forms: Collection[tuple[str, str]], new: pa.Table) -> pa.Table:
     """The kept rows of other forms, and the new ones of these."""
     if not file.is_file():
         return new
     old = pq.read_table(file)
-    rows = [row for row in old.to_pylist() if row["variant"] not in forms] + new.to_pylist()
+    rows = [row for row in old.to_pylist() if (row["variant"], row["curve"]) not in forms] + new.to_pylist()
     return pa.Table.from_pylist(rows, pa.unify_schemas([new.schema, old.schema]))
 
 

@@ -125,6 +125,9 @@ impl Bands {
         if now.since(row.usage.at) > self.refresh {
             let reading = Reading { at: now, busy: view.busy_time(port) };
             let [before, begun] = row.readings;
+            // No packet asked for a whole window: what was sent before then says nothing of this one.
+            let rested = now.since(begun.at) >= WINDOW * 2;
+            let before = if rested { begun } else { before };
             let (busy, all) = (reading.busy.0 - before.busy.0, now.since(before.at).0);
             let level = match () {
                 () if busy == 0 => 0,
@@ -132,7 +135,7 @@ impl Bands {
             };
             row.usage = Level { at: now, level: level as u8 };
             if now.since(begun.at) >= WINDOW {
-                row.readings = [begun, reading];
+                row.readings = [if rested { reading } else { begun }, reading];
             }
         }
         row.usage.level

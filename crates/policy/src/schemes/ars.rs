@@ -11,7 +11,7 @@
 //! | bands of both, at most eight, and a quality from both | [`Ars::quality`] |
 //! | a port's scaling factor, for ports of other speeds | past load is of the own rate, future load by `scale_by_rate` |
 //! | a flowlet, or each packet, to a member of the best quality, ties at random | [`Ars::best`] |
-//! | at most `max_flows` flows; further ones are hashed | [`Table::admits`] |
+//! | at most `max_flows` flows; flowlets of further ones are hashed | [`Table::admits`] |
 //! | flows of a removed member choose again | `pick` |
 //!
 //! | our word | SAI's |
@@ -24,7 +24,8 @@
 //! - The weights are those of the two bands in the quality, which is their weighted mean, rounded down. Load bands are
 //!   equal parts of the rate; each queue band begins at twice the previous one. A weight of 0 leaves a measure out.
 //! - Max flows applies per switch, not per group. A flow leaves the table when it has sent nothing for one to two idle
-//!   times. In hardware the table is hashed, and colliding flows are treated as one.
+//!   times. In hardware the table is hashed, and colliding flows are treated as one. A flowlet keeps its member when its
+//!   flow enters the table, and a fixed flow when it leaves it.
 //! - Fixed assignment chooses once, by quality, for as long as the flow lasts.
 //! - No alternate paths, no link aggregation groups.
 
@@ -166,7 +167,7 @@ pub struct Ars {
 crate::listed! {
     /// The rule that gave a packet its way.
     enum Why: Rule {
-        GoesOn = Rule::Keeps("the flow is known, and its flowlet continues"),
+        GoesOn = Rule::Keeps("its flowlet continues"),
         Best = Rule::Chooses("a new flow or flowlet, or each packet: a member of the best quality, ties broken at \
                               random"),
         Drawn = Rule::Chooses("a new flow or flowlet, or each packet: a member drawn at random"),
@@ -189,6 +190,7 @@ impl Policy for Ars {
                   switch",
         source: "OCP SAI (saiars.h, saiarsprofile.h)",
         unit: "flowlet",
+        told: &["rates of its own links"],
         compared: Some(Compared {
             aware: Aware::Local,
             senses: &["averages of own links' utilisation and queues"],
@@ -236,14 +238,15 @@ impl Policy for Ars {
             sight.way(way, OfWay::Future, load.future as f64 / 256.0);
         }
         let chosen = if self.by_quality() { Why::Best } else { Why::Drawn };
+        let goes_on = self.goes_on(entry, cx.now);
         sight.rule(match () {
             () if self.per_packet(packet) => chosen,
+            () if goes_on && cx.view.candidates.contains(&entry.flowlet.to) => Why::GoesOn,
             () if !cx.node.clone().admits(&mut entry.stretch.clone(), self.stretch(cx.now), self.max_flows) => {
                 Why::Full
             }
-            () if !self.goes_on(entry, cx.now) => chosen,
-            () if cx.view.candidates.contains(&entry.flowlet.to) => Why::GoesOn,
-            () => Why::Gone,
+            () if goes_on => Why::Gone,
+            () => chosen,
         });
     }
 
@@ -253,11 +256,11 @@ impl Policy for Ars {
         if self.per_packet(packet) {
             return Way(self.best(cx) as u16);
         }
-        if !cx.node.admits(&mut entry.stretch, self.stretch(cx.now), self.max_flows) {
-            return Way(packet.spread(cx.view.salt, candidates.len() as u32) as u16);
-        }
+        let has_room = cx.node.admits(&mut entry.stretch, self.stretch(cx.now), self.max_flows);
         let kept = if self.goes_on(entry, cx.now) { cx.view.way_of(entry.flowlet.to) } else { None };
-        let way = kept.unwrap_or_else(|| self.best(cx));
+        let way = kept.unwrap_or_else(|| {
+            if has_room { self.best(cx) } else { packet.spread(cx.view.salt, candidates.len() as u32) as usize }
+        });
         entry.flowlet = Flowlet::now(cx.now, candidates[way]);
         Way(way as u16)
     }

@@ -270,7 +270,7 @@ impl Policy for ConWeave {
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
-        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
+        if !cx.view.is_first_leaf(packet) || packet.kind != Kind::Data {
             sight.rule(source::Why::Behind);
             return;
         }
@@ -298,7 +298,7 @@ impl Policy for ConWeave {
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Way {
         // conweave-ns3: acknowledgements by ECMP.
-        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
+        if !cx.view.is_first_leaf(packet) || packet.kind != Kind::Data {
             return paths::beyond(cx.view, packet, header, self.path);
         }
         let paths = Paths::of(cx.view, packet, self.path);

@@ -38,15 +38,16 @@
 //!   A_i are zero shares go by B_i. *B_i* is no less than `floor` of the operator's value. Zero for either follows the
 //!   paper literally.
 //! - *A burst* is of data, as only data meets queues. It is over with C_burst packets, with the first of a newer one,
-//!   or after an RTT; its rate is that of all packets but the first, from the first to the last. Measured
-//!   values of B_i are capped at the rate of the host's link, which cannot send more. With no answer for T_explore
-//!   there is another burst.
+//!   or after an RTT; its rate is that of all packets but the first, from the first to the last. A path may be so slow
+//!   that two packets are an RTT apart: the second is awaited for as long as a full packet takes at the least B_i.
+//!   Measured values of B_i are capped at the rate of the host's link, which cannot send more. With no answer for
+//!   T_explore there is another burst.
 //! - *The operator's B_i* is the rate of the host's link (`initial_rate`), or `initial_gbps`.
 //! - *If nothing goes back* for `feedback_after_rtts`, a separate message carries the info headers of all paths.
 //! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"`
 //!   reports totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
 //! - *A dead path* looks free: R_i falls to zero. A path on which three or more packets were sent and nothing has
-//!   arrived for `dead_after_us` gets no packets; a search starts, and after ten times as long the path is tried again.
+//!   arrived for `dead_after_us` gets no packets, bursts neither; a search starts, and after ten times as long the path is tried again.
 //! - *ECN* is passed to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless
 //!   all paths have marks, as the paper says of CLOVE.
 //! - *The sequence numbers* of Burst_ID are of the pair, from 1, and wrap to 1. One up to 1024 ahead is new.
@@ -273,6 +274,8 @@ pub struct Peer {
     pub floor: u32,
     /// Configured: base RTT.
     pub rtt: Span,
+    /// How long the second packet of a burst is awaited.
+    pub second: Span,
     /// T_explore.
     pub t_explore: Span,
     /// Least T_i.

@@ -314,7 +314,7 @@ impl Policy for Hedera {
 /// Whether this is the first leaf of a data packet.
 #[inline]
 fn is_first(cx: &Cx<'_, Hedera>, packet: &Packet) -> bool {
-    cx.view.tier == Tier::Leaf && packet.in_port.0 < cx.view.host_ports && packet.kind == Kind::Data
+    cx.view.is_first_leaf(packet) && packet.kind == Kind::Data
 }
 
 /// Number of leaves: the leaf of the last host is the last.

@@ -18,7 +18,8 @@
 //! Departures, and what is open:
 //! - The averaging weight, the length of an epoch, the probes' size and how long they are waited for are own choices.
 //! - A probe is smaller than a data packet: the extra time of a full packet on the slowest link is added once.
-//! - Until it moves, a flow continues to send on the old path.
+//! - Until it moves, a flow continues to send on the old path, as nothing here can hold its packets. So the delay lets
+//!   what was in flight arrive first, but not what is sent meanwhile, and a move still costs order.
 //! - A host has room for eight probes in flight to each other host. A flow that finds no room waits for its next epoch.
 //! - A timeout moves no flow. Acknowledgements are left to the switches.
 
@@ -93,7 +94,7 @@ crate::listed! {
     enum Why: Rule {
         Stays = Rule::Keeps("the current label"),
         First = Rule::Chooses("the first packet: a label drawn at random"),
-        Moves = Rule::Chooses("a probed path was much faster, and the old path has had time to drain: the new label"),
+        Moves = Rule::Chooses("a probed path was much faster, and the difference of their round trips has passed: the new label"),
     }
 
     /// Quantities of a flow that it considers.
@@ -120,11 +121,12 @@ impl Policy for Hopper {
             senses: &["round-trip times of ACKs and probes"],
             state: "per flow and per host, at the host",
             needs: Needs::Hosts,
-            order: "a flow moves only if it gains much time, and waits as long first",
+            order: "a flow moves only if it gains much time, so rarely",
             pick: "O(1)",
             update: "O(1) per ACK",
         }),
         sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
+        three_tiers: "switches at every tier hash the label",
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK;

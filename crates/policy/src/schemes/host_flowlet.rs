@@ -86,6 +86,7 @@ impl Policy for HostFlowlet {
             update: "O(1) per ACK",
         }),
         sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
+        three_tiers: "switches at every tier hash the label",
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK;

@@ -30,6 +30,9 @@
 //! switches of that column in other pods then have no whole group; they notify their leaves, which avoid the column's
 //! group for that pod. The paper simulates this case but does not say how it is handled.
 //!
+//! **Lost messages.** A message is a packet and may be dropped. So each switch repeats the news of its own links, and an
+//! aggregation switch what it last told its leaves, every `repeat_us`. The paper loses no message.
+//!
 //! **No group left.** Packets take all links in turn that still lead there.
 //!
 //! **Memory.** A switch remembers the state of at most 128 link ends: a quarter of an 8-ary tree. Neighbours whose link
@@ -53,8 +56,8 @@ pub mod table;
 
 use crate::tree::{Spot, Tree};
 use crate::{
-    AtSwitch, Aware, Change, Compared, Cx, Hooks, Layout, Listed, Message, Needs, Packet, Peers, Policy, Port, Rule,
-    Sees, Series, Shape, Sheet, Span, Tier, To, Uneven, Way, sees::series,
+    AtSwitch, Aware, Change, Compared, Cx, Hooks, Key, Layout, Listed, Message, Needs, Packet, Peers, Policy, Port,
+    Rule, Sees, Series, Shape, Sheet, Span, Tier, To, Uneven, Way, sees::series,
 };
 use failures::{ESCALATION, ESCALATION_BYTES, Escalation, FAILURE, FAILURE_BYTES, Failure, Known, MOST_KNOWN, State};
 use table::{MOST_UPLINKS, Place, Row, allowed, next_alive};
@@ -113,6 +116,8 @@ crate::params! {
         avoid_degraded: bool = true, Allowed::Bool;
         /// A failure message on the wire, bytes (own choice: a packet of least size).
         message_bytes: u32 = 64, Allowed::Integer { min: 64.0, max: 1500.0 };
+        /// Interval at which messages are repeated, since they may be lost, microseconds (own choice); 0: never.
+        repeat_us: f64 = 1000.0, Allowed::Number { min: 0.0, max: 1e9 };
         /// Role of the input port (LBSP §5, whose text is missing).
         input_port: InputPort = InputPort::Ignored, Allowed::Words(InputPort::WORDS);
         /// An input port migrates while its group has this many packets more than the next one, and returns below half
@@ -143,6 +148,10 @@ pub struct Node {
     migrated: [u16; MOST_GROUPS],
     /// Failures heard of.
     pub known: Known,
+    /// Pods whose state was ever reported to the leaves below, one bit each: up to twice [`MOST_UPLINKS`].
+    reported: u128,
+    /// Messages are repeated.
+    repeats: bool,
 }
 
 /// Row per port.
@@ -165,9 +174,11 @@ pub struct Lbsp {
     round_robin: RoundRobin,
     avoid_degraded: bool,
     message_bytes: u32,
+    repeat: Span,
     input_port: InputPort,
     delta: u32,
     sample: Span,
+    record_gap: bool,
 }
 
 crate::listed! {
@@ -206,7 +217,7 @@ impl Policy for Lbsp {
         },
         ..Sheet::AT_SWITCH
     };
-    const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TICK).and(Hooks::LINK);
+    const HOOKS: Hooks = Hooks::MESSAGE.and(Hooks::TICK).and(Hooks::TIMER).and(Hooks::LINK);
     const IN_TREES: bool = true;
     type Site = AtSwitch;
     type Config = Config;
@@ -220,9 +231,11 @@ impl Policy for Lbsp {
             round_robin: config.round_robin,
             avoid_degraded: config.avoid_degraded,
             message_bytes: config.message_bytes,
+            repeat: Span::from_us_f64(config.repeat_us),
             input_port: config.input_port,
             delta: config.migrate_delta_packets,
             sample: if samples { Span::from_us_f64(config.sample_interval_us) } else { Span::ZERO },
+            record_gap: config.record_gap,
         }
     }
 
@@ -301,6 +314,7 @@ impl Policy for Lbsp {
             cx.node.known.learn(failure);
             self.flood(cx, failure, back.then_some(port));
             self.bring_up_to_date(cx, &tree, (first, last));
+            self.repeat_later(cx);
         }
         if back {
             self.tell_all(cx, &tree, port);
@@ -328,6 +342,24 @@ impl Policy for Lbsp {
         }
     }
 
+    fn timer(&self, cx: &mut Cx<'_, Self>, _: Option<&mut ()>, _: Key) {
+        let Some(tree) = cx.view.tree() else { return };
+        cx.node.repeats = false;
+        for n in 0..cx.node.known.all().len() {
+            let failure = cx.node.known.all()[n];
+            if failure.origin == cx.view.switch {
+                self.flood(cx, failure, None);
+            }
+        }
+        for pod in 0..tree.pods {
+            if cx.node.reported >> pod & 1 == 1 {
+                let state = cx.peers.at((pod * tree.leaves_per_pod) as usize).0.state;
+                self.escalate_to_all(cx, &tree, pod, state);
+            }
+        }
+        self.repeat_later(cx);
+    }
+
     fn tick(&self, cx: &mut Cx<'_, Self>) {
         let Some(tree) = cx.view.tree() else { return };
         let (down, links) = (tree.downlinks(cx.view.switch), tree.uplinks(cx.view.switch));
@@ -339,7 +371,9 @@ impl Policy for Lbsp {
         let packets = &packets[..groups];
         let most = packets.iter().max().copied().unwrap_or(0);
         let least = packets.iter().min().copied().unwrap_or(0);
-        cx.out.record(Points::GroupGap, f64::from(most - least));
+        if self.record_gap {
+            cx.out.record(Points::GroupGap, f64::from(most - least));
+        }
         if self.input_port == InputPort::Migrate {
             for (group, migrated) in cx.node.migrated[..groups].iter_mut().enumerate() {
                 *migrated = migrate(*migrated, down, packets[group], packets[(group + 1) % groups], self.delta);
@@ -395,10 +429,25 @@ impl Lbsp {
             place.work_out(&cx.node.known, leaf, row);
             let after = row.state;
             if after != before && leaf % tree.leaves_per_pod == 0 {
-                for port in 0..tree.leaves_per_pod {
-                    self.escalate(cx, tree, leaf / tree.leaves_per_pod, after, Port(port as u16));
-                }
+                let pod = leaf / tree.leaves_per_pod;
+                cx.node.reported |= 1 << pod;
+                self.escalate_to_all(cx, tree, pod, after);
+                self.repeat_later(cx);
             }
+        }
+    }
+
+    fn escalate_to_all(&self, cx: &mut Cx<'_, Self>, tree: &Tree, pod: u32, state: State) {
+        for port in 0..tree.leaves_per_pod {
+            self.escalate(cx, tree, pod, state, Port(port as u16));
+        }
+    }
+
+    /// Sets the timer, unless it is set.
+    fn repeat_later(&self, cx: &mut Cx<'_, Self>) {
+        if self.repeat > Span::ZERO && !cx.node.repeats {
+            cx.node.repeats = true;
+            cx.out.arm(Key::Node(0), cx.now + self.repeat);
         }
     }
 

@@ -313,7 +313,7 @@ impl Policy for Luopan {
 
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, cell: &mut Cell, packet: &Packet, header: &mut Header) -> Way {
-        if cx.view.tier == Tier::Leaf && packet.in_port.0 < cx.view.host_ports {
+        if cx.view.is_first_leaf(packet) {
             let path = self.at_source(cx, cell, packet);
             *header = Header { path, made: 0, charged: self.header_bytes };
         }
@@ -324,7 +324,7 @@ impl Policy for Luopan {
     }
 
     fn sees(&self, cx: &Cx<'_, Self>, cell: &Cell, packet: &Packet, sight: &mut Sight<'_>) {
-        if cx.view.tier != Tier::Leaf || packet.in_port.0 >= cx.view.host_ports {
+        if !cx.view.is_first_leaf(packet) {
             sight.rule(Why::Marked);
             return;
         }

@@ -46,6 +46,8 @@
 //! - **Who probes.** §1 says the proxy, §3.3 each host. `probe = "proxy"`: results come with the broadcast, and racks
 //!   that any host has flows to are probed, by a bit of its report. `"host"`: each for itself and the racks of its own
 //!   flows.
+//! - **The paths probed.** "The smallest aggregated congestion value" is that of the rack's data, however good the best
+//!   probe was, which has a probe of its own.
 //! - **A probe** is 64 bytes to the host of the same place in the other rack: the proxy's counterpart. It queues as
 //!   data does. It is lost after T_probe (but not before two round trips of an empty path) and counts as that delay. If
 //!   fewer than three ways differ, others are drawn; two ways have two probes. An answer takes the fabric's choice: one

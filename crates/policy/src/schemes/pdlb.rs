@@ -41,9 +41,10 @@
 //! - `scope = "peer"`: Eqs. 1–10 are about the m paths of one pair, so each pair has its granularity. `"sender"` is the
 //!   paper's "enforced on all active flows": all live paths to all active peers are classified together, then N_b and m
 //!   are divided by the number of peers.
-//! - A pair not yet measured, or not for `stale_after_us`, starts with `initial_packets`, by default the coarsest: a
-//!   first window on one path loses little if the paths are alike, and is in order if they are not. Only pairs with
-//!   active flows are probed. Nothing is planned before half of the live paths have been measured.
+//! - A pair (with `scope = "sender"`, a host) not yet measured, or not for `stale_after_us`, starts with
+//!   `initial_packets`, by default the paper's coarsest: a first window on one path loses little if the paths are alike,
+//!   and is in order if they are not. Only pairs with active flows are probed. Nothing is planned before half of the
+//!   live paths have been measured.
 //! - A path silent for `dead_after_periods` beyond its round trip leaves m and gets no cells until it answers. The paper
 //!   has no failures. If all are dead, all are used. Only probes can tell: the passive modes have no dead paths.
 //! - `ack_share` needs a notion of "large" before it can count: that of the preceding count. A count is closed by the
@@ -276,6 +277,8 @@ pub struct Node {
     active: u32,
     /// The plan of scope `sender`: packets per cell; zero: none.
     gran: u32,
+    /// When it was made.
+    planned: Time,
     /// Last points of the series.
     recorded: [f64; 3],
 }

@@ -185,6 +185,7 @@ impl Policy for Plb {
             update: "O(1) per ACK",
         }),
         sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },
+        three_tiers: "switches at every tier hash the label",
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS).and(Hooks::INGRESS);

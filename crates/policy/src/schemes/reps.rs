@@ -162,6 +162,7 @@ impl Policy for Reps {
         summary: "every packet reuses an entropy value whose packet came through unmarked, or tries another",
         source: "Bonato et al., EuroSys 2026; rules of uet-htsim, second-hand",
         unit: "packet",
+        told: &["base round-trip time (with freezing = \"idle_timeout\")"],
         three_tiers: "switches at every tier hash the value",
         compared: Some(Compared {
             aware: Aware::Paths,

@@ -122,6 +122,7 @@ impl Policy for Fifo {
         summary: "every packet reuses the longest-waiting entropy value of those that came through unmarked",
         source: "uet-htsim (uec_mp.cpp, its legacy REPS), second-hand",
         unit: "packet",
+        told: &["base round-trip time", "rate of its own link"],
         three_tiers: "switches at every tier hash the value",
         compared: Some(Compared {
             aware: Aware::Paths,

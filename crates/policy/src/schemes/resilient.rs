@@ -6,7 +6,7 @@
 //! | rule | function |
 //! |---|---|
 //! | a hash of the header gives one of B buckets; they are dealt to the members in turn | `pick` |
-//! | buckets of a removed member are spread over the remaining ones | [`moved`] |
+//! | buckets of a removed member are spread over the others, and no other bucket moves | [`Members::stand_in`] |
 //! | a member that comes back has its buckets back | [`Members`] |
 //!
 //! | our word | SONiC's |
@@ -17,7 +17,9 @@
 //! Departures:
 //! - A switch learns the members towards a leaf as its routes show them. One that is first seen later takes buckets of all
 //!   others, as does every new member.
-//! - Links to switches beyond the first 1024 of a switch are no members; their buckets are spread anew.
+//! - The order in which the others stand in for a bucket's member is fixed, by a hash of the bucket. So a bucket moves
+//!   only if its own link fails, or if one earlier in that order returns.
+//! - Links to switches beyond the first 1024 of a switch are no members; they are used where no member is left.
 //! - Buckets move at once. Linux (`ip nexthop ... type resilient`) waits until they have been idle.
 
 use crate::{
@@ -48,6 +50,12 @@ impl Members {
         }
     }
 
+    fn forget(&mut self, link: u16) {
+        if let Some(word) = self.links.get_mut(usize::from(link) / 64) {
+            *word &= !(1 << (link % 64));
+        }
+    }
+
     fn len(&self) -> u32 {
         self.links.iter().map(|word| word.count_ones()).sum()
     }
@@ -65,11 +73,22 @@ impl Members {
         }
         None
     }
-}
 
-/// The way of a bucket whose member is gone, among the `left` remaining ones: the same as long as they are.
-fn moved(bucket: u32, salt: u64, left: u32) -> u32 {
-    hash::spread(hash::mix2(salt, u64::from(bucket)), left)
+    /// The way of a bucket whose member is gone: the first of the others, in the order that a hash of the bucket gives
+    /// them, that has one.
+    #[cold]
+    fn stand_in(mut self, gone: u16, bucket: u32, salt: u64, way: impl Fn(u16) -> Option<usize>) -> Option<usize> {
+        let mut link = gone;
+        for attempt in 0u64.. {
+            self.forget(link);
+            link =
+                self.nth(hash::spread(hash::mix2(salt.wrapping_add(attempt), u64::from(bucket)), self.len().max(1)))?;
+            if let Some(way) = way(link) {
+                return Some(way);
+            }
+        }
+        None
+    }
 }
 
 /// Buckets that do not move.
@@ -115,8 +134,13 @@ impl Policy for Resilient {
         let members = cx.peers.current().0;
         candidates.iter().for_each(|&port| members.learn(port - hosts));
         let bucket = packet.spread(cx.view.salt, self.buckets);
+        let way_of = |link: u16| candidates.iter().position(|&port| port - hosts == link);
         let member = members.nth(bucket % members.len().max(1));
-        let way = member.and_then(|member| candidates.iter().position(|&port| port - hosts == member));
-        Way(way.unwrap_or_else(|| moved(bucket, cx.view.salt, candidates.len() as u32) as usize) as u16)
+        let way = member
+            .and_then(|member| way_of(member).or_else(|| members.stand_in(member, bucket, cx.view.salt, way_of)))
+            .unwrap_or_else(|| {
+                hash::spread(hash::mix2(cx.view.salt, u64::from(bucket)), candidates.len() as u32) as usize
+            });
+        Way(way as u16)
     }
 }

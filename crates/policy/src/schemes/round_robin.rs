@@ -251,7 +251,7 @@ impl RoundRobin {
         turn.at += 1;
         if turn.at == u32::from(turn.len) {
             (turn.at, turn.rounds) = (0, turn.rounds.wrapping_add(1));
-            if turn.rounds == self.reshuffle {
+            if self.reshuffle > 0 && turn.rounds == self.reshuffle {
                 turn.rounds = 0;
                 shuffle(&mut list[..usize::from(turn.len)], rng);
             }

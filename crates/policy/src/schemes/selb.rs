@@ -63,7 +63,7 @@
 //! - §II says that in-order packets have the lowest priority, §III the highest. A released queue goes before what
 //!   comes later at its port, as ConWeave's design needs it: lowest.
 //! - Measurements of different leaves are not synchronised (random phase), as those of switches are not.
-//! - A path is an uplink of the source leaf; beyond it the fabric hashes.
+//! - A path is an uplink of the source leaf; beyond it the fabric hashes. In a graph, that goes for a leaf between too.
 //! - Uplinks whose link is down do not count as paths. A flow whose uplink left the group opens an epoch elsewhere,
 //!   without a TAIL.
 //! - Acknowledgements and packets of no flow are hashed.
@@ -274,7 +274,7 @@ impl Policy for Selb {
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, flow: &mut Flow, packet: &Packet, header: &mut Header) -> Way {
         // One path needs neither choice nor header.
-        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data || cx.view.candidates.len() == 1 {
+        if !cx.view.is_first_leaf(packet) || packet.kind != Kind::Data || cx.view.candidates.len() == 1 {
             let way = hashed(cx, packet);
             if cx.view.tier == Tier::Leaf {
                 self.joins(cx, way);

@@ -143,7 +143,7 @@ impl Policy for Sred {
 
     #[inline]
     fn pick(&self, cx: &mut Cx<'_, Self>, _: &mut (), packet: &Packet, mark: &mut Mark) -> Way {
-        if cx.view.tier == Tier::Leaf && packet.in_port.0 < cx.view.host_ports {
+        if cx.view.is_first_leaf(packet) {
             let leaf = cx.peers.ids[cx.peers.current];
             let told = cx.view;
             mark.affected = *cx.peers.current().0.get_or_insert_with(|| told.told_loss(leaf));

@@ -77,6 +77,7 @@ impl Policy for Txrehash {
             update: "O(1) per timeout",
         }),
         sees: Sees { rules: Why::ALL, ..Sees::NOTHING },
+        three_tiers: "switches at every tier hash the label",
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS).and(Hooks::INGRESS);

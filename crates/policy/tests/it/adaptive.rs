@@ -123,6 +123,21 @@ fn the_use_of_a_link_is_that_of_the_last_windows() {
 }
 
 #[test]
+fn what_was_sent_before_a_pause_is_not_mixed_with_what_is_sent_after() {
+    let mut shell = leaf(&Config { compare: Compare::Bandwidth, ..Config::default() });
+    shell.room.ports.busy = vec![Span::ZERO; 12];
+    pick(&mut shell);
+    shell.wait(Span::from_us(30));
+    pick(&mut shell);
+    shell.wait(Span::from_us(1000));
+    pick(&mut shell);
+    // All are used for a millionth of a second of the last, uplink 6 for none: over the pause, too little for level 2.
+    shell.wait(Span::from_us(1));
+    (4..12).for_each(|port| shell.room.ports.busy[port] += Span::from_ns(if port == 10 { 100 } else { 900 }));
+    assert_eq!(taken(&mut shell, 100)[6], 100);
+}
+
+#[test]
 fn a_flow_moves_after_a_gap_to_a_strictly_better_port() {
     let flowlets = |move_probability: f64| {
         let config = Config { unit: Unit::Flowlet, move_probability, ..Config::default() };

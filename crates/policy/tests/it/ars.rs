@@ -108,6 +108,29 @@ fn flows_beyond_the_table_are_hashed() {
 }
 
 #[test]
+fn a_flow_that_finds_room_or_loses_it_stays_where_it_is() {
+    let config = |mode: Mode| Config { max_flows: 1, mode, ..Config::default() };
+    let mut shell = leaf(&config(Mode::FlowletRandom));
+    pick(&mut shell, 0);
+    let hashed = pick(&mut shell, 1);
+    // Flow 0 is silent until it leaves the table; flow 1 goes on, enters it, and is in the middle of a flowlet.
+    for _ in 0..60 {
+        shell.wait(Span::from_us(10));
+        assert_eq!(pick(&mut shell, 1), hashed);
+    }
+    let mut shell = leaf(&config(Mode::Fixed));
+    let fixed: Vec<u16> = (0..30)
+        .map(|flow| {
+            shell.wait(Span::from_us(600));
+            pick(&mut shell, flow)
+        })
+        .collect();
+    assert!(fixed.iter().collect::<BTreeSet<_>>().len() > 3, "each was alone when it came");
+    // All speak up together: one of them is in the table.
+    (0..30).for_each(|flow| assert_eq!(pick(&mut shell, flow), fixed[flow as usize]));
+}
+
+#[test]
 fn a_flow_whose_member_goes_chooses_anew_and_the_others_stay() {
     let mut shell = leaf(&Config::default());
     let before: Vec<u16> = (0..60).map(|flow| pick(&mut shell, flow)).collect();

@@ -1,7 +1,7 @@
 //! ConWeave's source half with explicit times: the packets that the source leaf sends, and when, on which of its 4
 //! uplinks.
 
-use crate::common::conweave::{Leaf, US, hear, leaf, points};
+use crate::common::conweave::{Leaf, US, classes, hear, leaf, points};
 use crate::common::{ack, data};
 use spinewise_policy::fabric::reorder::header::{CLEAR, Header, Mark, NO_QUEUE, Stamp};
 use spinewise_policy::fabric::reorder::{UNLIMITED, queues};
@@ -23,6 +23,22 @@ fn rerouted(shell: &mut Leaf, flow: u32) -> Header {
     next(shell, flow);
     shell.wait(Span(8 * US + 1));
     next(shell, flow)
+}
+
+#[test]
+fn a_leaf_between_the_first_and_the_last_neither_stamps_nor_moves() {
+    let mut shell = leaf(&Config::default(), 0);
+    let stamped = next(&mut shell, 1);
+    let passing = Packet { in_port: Port(4), ..data(7) };
+    for before in [Header::default(), stamped] {
+        let mut header = before;
+        for _ in 0..20 {
+            shell.wait(Span::from_us(100));
+            shell.pick(1, &passing, &mut header);
+            assert_eq!(header, before);
+        }
+        assert!(classes(&shell).is_empty());
+    }
 }
 
 #[test]

@@ -295,6 +295,27 @@ fn a_burst_goes_by_one_path_and_its_rate_comes_back() {
 }
 
 #[test]
+fn a_burst_over_a_path_slower_than_a_packet_a_round_trip_is_answered() {
+    let mut pair = Pair::new(&Config { t_explore_rtts: 20.0, ..blind() });
+    (0..500).for_each(|_| pair.exchange(|_| false, |_| true, true));
+    (0..20).for_each(|_| pair.exchange(|way| way == 0, |_| true, true));
+    pair.wait(Span::from_us(200));
+    let mut ids = vec![];
+    for _ in 0..10 {
+        let (way, mut header) = send(&mut pair.sender);
+        ids.push(header.info.burst_id);
+        // 12.128 us a packet at 1 Gbps, where a round trip takes 10.
+        pair.wait(Span::from_ns(12_128));
+        pair.receiver.ingress(SENDER, &Packet { way, wire: 1516, ..data(7) }, &mut header);
+        let mut back = Header::default();
+        let way = pair.receiver.pick(SENDER, &from_receiver(), &mut back);
+        pair.sender.ingress(RECEIVER, &Packet { way, wire: 56, ..from_receiver() }, &mut back);
+    }
+    assert_eq!(ids[0], 1, "there was a burst");
+    assert_eq!(pair.sender.routes[0].vp.ceiling, 1_000_000, "kbit/s, by the gap of two packets");
+}
+
+#[test]
 fn lost_feedback_costs_counts_unless_they_are_cumulative() {
     for (counting, least, most) in [(Counting::Zeroed, 0.4, 0.6), (Counting::Cumulative, 0.97, 1.03)] {
         let mut pair = Pair::new(&Config { counting, ..blind() });
@@ -313,6 +334,8 @@ fn lost_feedback_costs_counts_unless_they_are_cumulative() {
 fn a_path_that_swallows_all_is_left_and_tried_again() {
     let mut pair = Pair::new(&Config { dead_after_us: 1000.0, ..blind() });
     (0..1000).for_each(|_| pair.exchange(|_| false, |_| true, true));
+    // A mark makes the path one that is to be probed by bursts.
+    (0..20).for_each(|_| pair.exchange(|way| way == 0, |_| true, true));
     (0..2000).for_each(|_| pair.exchange(|_| false, |way| way != 0, true));
     assert!(pair.sender.routes[0].vp.state.dead, "2.4 ms without a packet");
     let before = pair.sent[&0];

@@ -56,6 +56,29 @@ fn the_path_of_s2_when_a11_t11_is_down() {
     assert_eq!(of(&used, t11), [1, 3]);
 }
 
+#[test]
+fn a_leaf_that_heard_nothing_knows_after_the_repeat() {
+    let mut fabric = eight();
+    let (leaf, dead) = (fabric.leaf(4), fabric.aggregation(0));
+    let row = |fabric: &Fabric| decides(&fabric.switches[leaf as usize].rows[0]);
+    fabric.deaf = Some(leaf);
+    for (change, expected) in [(Change::Down, (1, 1)), (Change::Up, (0, 0))] {
+        let before = row(&fabric);
+        (0..8).for_each(|port| fabric.change((dead, port), change));
+        fabric.settle();
+        assert_eq!(row(&fabric), before);
+        // What is repeated may be lost, too.
+        fabric.repeat();
+        fabric.settle();
+        assert_eq!(row(&fabric), before);
+        fabric.deaf = None;
+        fabric.repeat();
+        fabric.settle();
+        assert_eq!(row(&fabric), expected, "column 0, whose group is even");
+        fabric.deaf = Some(leaf);
+    }
+}
+
 // LBSP §3.3.2: host 15 to host 115 while A31-C15 is down: T3 by ports 1 and 3, A1 and A3 by ports 0 and 2.
 #[test]
 fn the_path_from_15_to_115_when_a31_c15_is_down() {
@@ -450,7 +473,8 @@ fn with_input_ports_flows_to_one_host_take_different_groups() {
 // LBSP §5, reactive reading.
 #[test]
 fn input_ports_migrate_while_their_group_is_fuller() {
-    let mut fabric = Fabric::new(tree(8), &Config { input_port: InputPort::Migrate, ..Config::default() });
+    let config = Config { input_port: InputPort::Migrate, record_gap: true, ..Config::default() };
+    let mut fabric = Fabric::new(tree(8), &config);
     fabric.switches[0].queued[4 + 1] = 20;
     fabric.switches[0].queued[4 + 3] = 6;
     for migrated in 1..=4 {

@@ -42,6 +42,23 @@ fn a_host_takes_its_own_best_probe_though_data_know_a_better_path() {
 }
 
 #[test]
+fn data_choose_the_first_probe_and_the_best_probe_is_the_second() {
+    for route in [RouteBy::BestProbe, RouteBy::Combined] {
+        let mut rack = Rack::new(&Config { probe: Probe::Host, route, ..Config::default() }, 4);
+        rack.flow(2, 1);
+        for round in 0..20 {
+            data_prefer_way_0(&mut rack);
+            period(&mut rack);
+            let probed: Vec<u16> = rack.probed().iter().map(|probe| probe.2).collect();
+            // What data say comes with the broadcast, after the first round.
+            assert!(round == 0 || probed[..2] == [0, 3], "{probed:?}: the least by data, the best one last time");
+            // By this probe way 3 is at least as good as way 0.
+            rack.answer(2, 1, 3, us(0));
+        }
+    }
+}
+
+#[test]
 fn combined_the_same_answers_change_nothing_unless_they_are_better() {
     let mut rack = Rack::new(&Config { probe: Probe::Host, ..Config::default() }, 4);
     rack.flow(2, 1);

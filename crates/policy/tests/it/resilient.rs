@@ -32,6 +32,21 @@ fn only_flows_of_the_member_that_is_gone_move_and_they_come_back() {
 }
 
 #[test]
+fn a_second_failure_and_a_repair_leave_other_flows_alone() {
+    let mut shell: Shell<Resilient> = Shell::new(&Config::default(), Tier::Leaf, 0, 8);
+    let mut at = |gone: &[u16]| {
+        shell.room.candidates = (4..12).filter(|port| !gone.contains(port)).collect();
+        ports(&mut shell)
+    };
+    let (all, one, two, other) = (at(&[]), at(&[6]), at(&[6, 9]), at(&[9]));
+    assert!(one.iter().zip(&two).all(|(before, after)| before == after || *before == 9));
+    assert!(two.iter().zip(&other).all(|(before, after)| before == after || *after == 6));
+    // What the member that returned has now is its own, and a share of the other's.
+    assert!(all.iter().zip(&other).all(|(own, now)| *own == 9 || own == now));
+    assert!(all.iter().zip(&other).any(|(own, now)| *own == 9 && *now == 6));
+}
+
+#[test]
 fn with_two_buckets_two_members_carry_all() {
     let mut shell: Shell<Resilient> = Shell::new(&Config { buckets: 2 }, Tier::Leaf, 0, 8);
     let mut used = ports(&mut shell);

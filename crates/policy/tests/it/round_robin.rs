@@ -15,6 +15,13 @@ fn round(shell: &mut Shell<RoundRobin>) -> Vec<u16> {
 }
 
 #[test]
+fn a_list_that_is_never_shuffled_stays_the_same_for_ever() {
+    let mut shell = switch(Tier::Leaf, Tiers::All, 0);
+    let first = round(&mut shell);
+    assert!((0..70_000).all(|_| round(&mut shell) == first), "more rounds than 16 bits count");
+}
+
+#[test]
 fn each_round_has_every_uplink_once_and_lasts_as_long_as_it_should() {
     for (rounds, changes) in [(1, 1), (5, 5), (0, usize::MAX)] {
         let mut shell = switch(Tier::Leaf, Tiers::All, rounds);

@@ -67,6 +67,19 @@ fn recorded(shell: &Shell<Selb>, name: &str) -> Vec<f64> {
 }
 
 #[test]
+fn a_leaf_between_the_first_and_the_last_neither_stamps_nor_moves() {
+    let mut shell = leaf(&timed());
+    let passing = Packet { in_port: Port(4), ..data(7) };
+    let stamped = pick(&mut shell, 1).1;
+    for before in [Header::default(), stamped] {
+        let mut header = before;
+        let ways: Vec<Way> = (0..20).map(|_| shell.pick(1, &passing, &mut header)).collect();
+        assert!(ways.iter().all(|way| *way == ways[0]), "hashed");
+        assert_eq!(header, before);
+    }
+}
+
+#[test]
 fn a_path_is_congested_for_the_period_in_which_its_queue_grew_faster_than_theta() {
     let mut shell = leaf(&timed());
     measure(&mut shell, [BOUND, BOUND + 1, 0, 12_500, 1, 0, 0, 0]);

@@ -19,6 +19,11 @@ fn tree(k: u32, change: Value) -> Value {
     merged(&base, &change)
 }
 
+/// The scheme that sends each message once, so that packets can be counted.
+fn once() -> Value {
+    json!({"params": {"repeat_us": 0}})
+}
+
 /// The traffic of listed flows.
 fn flows(list: Vec<Value>) -> Value {
     json!([{"kind": "flows", "list": list}])
@@ -56,7 +61,7 @@ fn stream(src: u32, dst: u32, start_us: u64) -> Value {
 fn s2_goes_round_a11_to_the_port() {
     let change = json!({
         "topology": {"override": [{"leaf": 11, "aggregation": 11, "up": false}]},
-        "traffic": [stream(44, 21, 10_000)],
+        "scheme": once(), "traffic": [stream(44, 21, 10_000)],
     });
     let outcome = run_both(&tree(8, change));
     let used = used(&outcome, 50);
@@ -75,7 +80,7 @@ fn s2_goes_round_a11_to_the_port() {
 fn host_15_to_115_with_a31_c15_down_to_the_port() {
     let change = json!({
         "topology": {"override": [{"aggregation": 31, "core": 15, "up": false}]},
-        "traffic": [stream(15, 115, 10_000)],
+        "scheme": once(), "traffic": [stream(15, 115, 10_000)],
     });
     let used = used(&run_both(&tree(8, change)), 50);
     assert_eq!(ports(&used, "leaf3"), ["aggregation1", "aggregation3"]);
@@ -205,7 +210,8 @@ fn in_a_degraded_tree_lbsp_keeps_order_and_scatter_does_not() {
 #[test]
 fn messages_are_packets_and_each_switch_passes_one_on_once() {
     let down = json!({"override": [{"leaf": 7, "aggregation": 7, "up": false}]});
-    let outcome = run_both(&tree(4, json!({"topology": down, "traffic": flows(vec![flow(0, 15, 1_000, 0)])})));
+    let traffic = flows(vec![flow(0, 15, 1_000, 0)]);
+    let outcome = run_both(&tree(4, json!({"scheme": once(), "topology": down, "traffic": traffic})));
     // Two messages, one from each end. There are 32 cables; each switch sends on all its links except the one it heard
     // on.
     let ends = 2 * (32 - 1);

@@ -37,6 +37,15 @@ pub struct Record {
     last: Time,
 }
 
+impl Peer {
+    /// Whether a burst was arriving and is over.
+    #[inline]
+    fn is_past_burst(&self, now: Time) -> bool {
+        let wait = if self.record.got == 1 { self.second } else { self.rtt };
+        self.record.got > 0 && now.since(self.record.first) > wait
+    }
+}
+
 /// Maximum distance of a Burst_ID from the newest: a value from a corrupt header must not make all correct ones old.
 const AHEAD: u16 = 1024;
 
@@ -98,16 +107,17 @@ impl Arrivals<'_> {
     // ELAB §4.4.3 (3): number and gaps of the packets of a burst, by its Burst_ID.
     #[cold]
     fn record(&mut self, elab: &Elab, now: Time, port: u16, wire: u32, burst: u16) -> Result<(), Refused> {
-        let record = &mut self.peer.record;
+        let record = self.peer.record;
         let ahead = burst.wrapping_sub(record.id);
         if record.id == 0 || (1..=AHEAD).contains(&ahead) {
             self.close(elab);
             self.peer.record = Record { id: burst, port, got: 1, bytes: 0, first: now, last: now };
             return Ok(());
         }
-        if ahead != 0 || record.got == 0 || record.port != port || now.since(record.first) > self.peer.rtt {
+        if ahead != 0 || record.got == 0 || record.port != port || self.peer.is_past_burst(now) {
             return Err(Refused::PastBurst);
         }
+        let record = &mut self.peer.record;
         record.got += 1;
         record.bytes = record.bytes.saturating_add(wire);
         record.last = now;
@@ -137,7 +147,7 @@ impl Arrivals<'_> {
     // ELAB §4.4.2: in turn, with every packet that goes back; counting restarts at zero after a report.
     #[inline]
     pub fn report(&mut self, elab: &Elab, now: Time) -> Info {
-        if self.peer.record.got > 0 && now.since(self.peer.record.first) > self.peer.rtt {
+        if self.peer.is_past_burst(now) {
             self.close(elab);
         }
         let used = usize::from(self.peer.entries);

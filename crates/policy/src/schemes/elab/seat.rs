@@ -51,6 +51,9 @@ impl Elab {
         peer.floor = ((u64::from(peer.told_rate) * u64::from(self.floor)) >> 16) as u32;
         peer.rtt = view.base_rtt;
         peer.t_explore = times(self.t_explore);
+        // Bits per kbit/s are milliseconds.
+        let full = (u64::from(view.mtu) * 8 * 1_000_000_000).checked_div(u64::from(peer.floor));
+        peer.second = peer.rtt.max(full.map_or(peer.t_explore, Span));
         peer.interval = times(self.interval);
         peer.patience = times(self.patience);
         peer.explore = Time::NEVER;

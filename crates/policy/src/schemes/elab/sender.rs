@@ -163,15 +163,28 @@ impl Paths<'_> {
 
     /// Records when the next path is to be probed.
     fn set_explore(&mut self) {
-        self.peer.explore = self.in_use().iter().map(|route| route.vp.explore).min().unwrap_or(Time::NEVER);
+        let alive = self.in_use().iter().filter(|route| !route.vp.state.dead);
+        self.peer.explore = alive.map(|route| route.vp.explore).min().unwrap_or(Time::NEVER);
     }
 
     /// Eq. (2): computes the shares of all paths. Returns whether a path has newly been given up.
     // ELAB Eq. (2): w_i = A_i / sum of all A_j.
     pub fn weigh(&mut self, elab: &Elab, now: Time) -> bool {
-        let mut died = false;
-        for route in self.in_use_mut() {
-            died |= route.vp.judge(elab.dead_after, now);
+        let (mut died, mut turned) = (false, false);
+        let burst = usize::from(self.peer.burst.vp);
+        for at in 0..usize::from(self.peer.vps) {
+            let vp = &mut self.routes[at].vp;
+            let before = vp.state.dead;
+            vp.judge(elab.dead_after, now);
+            let dies = vp.state.dead && !before;
+            if dies && at == burst {
+                self.peer.burst.left = 0;
+            }
+            died |= dies;
+            turned |= vp.state.dead != before;
+        }
+        if turned {
+            self.set_explore();
         }
         // If nothing arrives on any path, no path is at fault.
         let all_dead = self.in_use().iter().all(|route| route.vp.state.dead);
@@ -208,7 +221,7 @@ impl Paths<'_> {
 
     #[cold]
     fn begin_burst(&mut self, elab: &Elab, now: Time) {
-        let due = self.in_use().iter().position(|route| route.vp.explore <= now);
+        let due = self.in_use().iter().position(|route| !route.vp.state.dead && route.vp.explore <= now);
         if let Some(at) = due {
             let vp = &mut self.routes[at].vp;
             // Asked again after the same time, if there is no answer.
@@ -333,16 +346,14 @@ impl Vp {
     }
 
     /// A path is dead if nothing that was sent by it has arrived for a long time; after ten times as long it is tried
-    /// again. Returns whether it has just died.
-    fn judge(&mut self, after: Span, now: Time) -> bool {
+    /// again.
+    fn judge(&mut self, after: Span, now: Time) {
         // One packet may be lost anywhere.
         const FEWEST: u16 = 3;
         let silence = now.since(self.silent_since);
         if silence > after * 10 {
             self.silent = 0;
         }
-        let before = self.state.dead;
         self.state.dead = after > Span::ZERO && self.silent >= FEWEST && silence > after;
-        self.state.dead && !before
     }
 }

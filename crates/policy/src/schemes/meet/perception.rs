@@ -51,6 +51,11 @@ impl Route {
         self.fresh = false;
     }
 
+    /// Its congestion as the rack's data have it; a probe counts where they have nothing, or if it was lost.
+    pub(crate) fn pooled(&self) -> Score {
+        perceive(self.heard, self.probed, false)
+    }
+
     /// A probe sent at this instant was answered.
     pub(crate) fn proves(&mut self, sent: Time) {
         self.proven = self.proven.max(sent);

@@ -247,8 +247,9 @@ impl Meet {
         peer.rounds.begin();
         peer.round += 1;
         let mut picks = Picks::default();
-        // MEET §3.3: the path of the smallest value, …
-        picks.draw(ways, cx.rng, |way| peer.tied == 0 || routes[way.index()].tied);
+        // MEET §3.3: the path of "the smallest aggregated congestion value", …
+        let least = routes[..usize::from(ways)].iter().map(|route| route.pooled()).min();
+        picks.draw(ways, cx.rng, |way| Some(routes[way.index()].pooled()) == least);
         // … "the best path detected last time", …
         if let Some((way, _)) = peer.rounds.remembered() {
             picks.add(way);

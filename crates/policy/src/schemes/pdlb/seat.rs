@@ -8,6 +8,9 @@ impl<V: Variant> Adaptive<V> {
     /// Counts a flow in; the first to a peer begins its estimate anew, or continues a fresh one.
     pub(super) fn flow_starts(&self, now: Time, node: &mut Node, peer: &mut Peer, routes: &mut [Route]) {
         if peer.active == 0 {
+            if node.active == 0 && now.since(node.planned) > self.stale {
+                node.gran = 0;
+            }
             node.active += 1;
             if now.since(peer.planned) > self.stale {
                 *peer = Peer::default();
@@ -89,7 +92,7 @@ impl<V: Variant> Adaptive<V> {
             self.classes(now, &view, pooled).map(|all| Paths { m: all.m / count, bad: all.bad / count, ..all })
         };
         let Some(paths) = paths else { return (f64::from(cx.node.gran), cx.node.recorded[1]) };
-        cx.node.gran = self.solve(&view, &paths);
+        (cx.node.gran, cx.node.planned) = (self.solve(&view, &paths), now);
         for peer in rows.iter_mut().filter(|peer| peer.active > 0) {
             peer.planned = now;
         }

@@ -362,6 +362,21 @@ fn a_sender_s_plan_is_that_of_all_its_paths() {
 }
 
 #[test]
+fn a_sender_s_plan_is_forgotten_when_it_is_stale() {
+    for (periods, left) in [(1, 15), (100, 0)] {
+        let mut bench = Bench::<Published>::new(&Config { scope: Scope::Sender, ..Config::default() });
+        bench.delays(|way| if way < 2 { 300 } else { 100 });
+        bench.start();
+        bench.run(12);
+        assert_eq!(bench.node.gran, 15);
+        bench.tell(0, Way::ANY, Event::FlowEnd);
+        bench.run(periods);
+        bench.start();
+        assert_eq!(bench.node.gran, left, "after {periods} periods without a flow");
+    }
+}
+
+#[test]
 fn a_plan_is_carried_out_to_the_packet() {
     let mut bench = Bench::<Published>::new(&Config { dispatch: Dispatch::RoundRobin, ..Config::default() });
     bench.delays(|way| if way < 2 { 300 } else { 100 });

@@ -3,7 +3,7 @@
 use super::uplinks::{Moment, one_of, shortest};
 use super::{FirstPath, Flow, Header, Mark, Monitor, Points, Selb, Stamp};
 use crate::sees::{quantity, us_since};
-use crate::{Cx, Kind, Listed, Packet, Port, Quantity, Rule, Sees, Sight, Tier, Time, Way};
+use crate::{Cx, Kind, Listed, Packet, Port, Quantity, Rule, Sees, Sight, Time, Way};
 
 /// The state of a flow's current epoch at its source leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(super) const SEES: Sees = Sees { rules: Why::ALL, flow: OfFlow::ALL, way: Of
 impl Selb {
     /// Reports what [`Selb::source`] is going to examine.
     pub(super) fn tell(&self, cx: &Cx<'_, Self>, flow: &Flow, packet: &Packet, sight: &mut Sight<'_>) {
-        if cx.view.tier != Tier::Leaf || packet.kind != Kind::Data {
+        if !cx.view.is_first_leaf(packet) || packet.kind != Kind::Data {
             sight.rule(Why::Elsewhere);
             return;
         }

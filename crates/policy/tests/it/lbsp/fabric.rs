@@ -7,7 +7,7 @@ use spinewise_policy::schemes::lbsp::{Config, Lbsp, Link, Node};
 use spinewise_policy::site::Ports;
 use spinewise_policy::tree::Spot;
 use spinewise_policy::*;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A k-ary tree.
 pub(crate) fn tree(k: u32) -> Tree {
@@ -69,6 +69,10 @@ pub(crate) struct Fabric {
     pub recorded: Vec<f64>,
     /// Messages sent so far.
     pub sent: u64,
+    /// A switch that every message to is lost.
+    pub deaf: Option<u32>,
+    /// Switches whose timer is set.
+    armed: BTreeSet<u32>,
     /// Ends that messages are in transit to: one entry per message.
     waiting: Vec<End>,
     ids: Vec<u32>,
@@ -92,7 +96,17 @@ impl Fabric {
             }
         };
         let switches = (0..tree.switches()).map(switch).collect();
-        Fabric { tree, policy, switches, recorded: vec![], sent: 0, waiting: vec![], ids }
+        Fabric {
+            tree,
+            policy,
+            switches,
+            recorded: vec![],
+            sent: 0,
+            deaf: None,
+            armed: BTreeSet::new(),
+            waiting: vec![],
+            ids,
+        }
     }
 
     pub(crate) fn leaf(&self, number: u32) -> u32 {
@@ -179,6 +193,7 @@ impl Fabric {
                     self.send(switch, to, class, &body);
                 }
                 Action::Record { value, .. } => self.recorded.push(value),
+                Action::Arm { key: Key::Node(0), .. } => assert!(self.armed.insert(switch), "one timer"),
                 _ => panic!("an odd action: {action:?}"),
             }
         }
@@ -232,7 +247,17 @@ impl Fabric {
         self.call(switch, 0, &[], |policy, cx| policy.link(cx, Port(port), change));
     }
 
+    /// All timers that are set expire.
+    pub(crate) fn repeat(&mut self) {
+        for switch in std::mem::take(&mut self.armed) {
+            self.call(switch, 0, &[], |policy, cx| policy.timer(cx, None, Key::Node(0)));
+        }
+    }
+
     fn hear(&mut self, switch: u32, port: u16, (class, body): &(u8, Vec<u8>)) {
+        if self.deaf == Some(switch) {
+            return;
+        }
         if *class == 0 {
             let hops = Failure::get(body, &self.tree).expect("a failure message").hops + 1;
             self.switches[switch as usize].heard_after.get_or_insert(hops);
