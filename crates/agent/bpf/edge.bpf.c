@@ -295,7 +295,7 @@ int edge_out(struct __sk_buff *skb)
 static __always_inline void hear_echo(struct edge_state *state, const struct edge_shim *s, __u32 now)
 {
     struct edge_echo *e = &state->echo[bounded(s->echo_way)];
-    __u32 held = s->stamp - s->echo_arrived, there_and_back = now - s->echo_stamp;
+    __u32 held = s->stamp - s->echo_arrived, there_and_back = now - s->echo_stamp, apart;
 
     if (s->echo_way >= EDGE_WAYS)
         return;
@@ -305,12 +305,16 @@ static __always_inline void hear_echo(struct edge_state *state, const struct edg
         e->packets = s->echo_packets;
         e->instance = s->instance;
     }
+    /* Two clocks: what they differ by is unknown, and may be anything. */
+    apart = s->echo_arrived - s->echo_stamp;
     /* One sample for each packet told of; what cannot be is no sample. */
     if (s->echo_stamp == e->last || there_and_back < held || there_and_back - held > 1u << 24)
         return;
     e->last = s->echo_stamp;
     e->rtt += there_and_back - held;
-    e->one_way += s->echo_arrived - s->echo_stamp < 1u << 24 ? s->echo_arrived - s->echo_stamp : 0;
+    if (!e->samples || (__s32)(apart - e->origin) > 1 << 24 || (__s32)(apart - e->origin) < -(1 << 24))
+        e->origin = apart;
+    e->apart += (__s32)(apart - e->origin);
     e->samples += 1;
 }
 
@@ -326,7 +330,7 @@ static __always_inline void tell(__u32 peer, const struct edge_shim *s, __u16 po
     event->peer = peer;
     event->probe = edge_get32(s->header);
     event->rtt = ticks(now) - s->echo_stamp;
-    event->one_way = s->echo_arrived - s->echo_stamp;
+    event->apart = s->echo_arrived - s->echo_stamp;
     event->way = s->way;
     event->port = port;
     event->header_seq = s->header_seq;

@@ -5,6 +5,7 @@ typedef unsigned short __u16;
 typedef unsigned int __u32;
 typedef int __s32;
 typedef unsigned long long __u64;
+typedef long long __s64;
 
 #include "edge.h"
 #include "choose.h"

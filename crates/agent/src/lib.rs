@@ -9,9 +9,11 @@
 //! layout.rs, shim.rs   the formats of both halves   plane.rs    the fast half's interface; datapath.rs: the kernel's
 //! talk.rs              agents among themselves      probes.rs   probes, paths.rs: which port takes which path
 //! health.rs            dead paths                   agent.rs    the loop that ties them; status.rs its reports
+//! clocks.rs            one-way delays, two clocks
 //! ```
 
 pub mod agent;
+pub mod clocks;
 pub mod config;
 #[cfg(feature = "datapath")]
 pub mod datapath;

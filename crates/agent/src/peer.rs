@@ -5,6 +5,7 @@ mod headers;
 mod tell;
 
 use crate::Failure;
+use crate::clocks::Clocks;
 use crate::config;
 use crate::health::{Same, Turn, Watch};
 use crate::layout::{EVENTS_LOST, Headers, State, Table, WAYS};
@@ -76,6 +77,8 @@ pub struct Peer {
     /// When traffic to it last left.
     active_at: u64,
     active: bool,
+    /// How its clock differs from the one here.
+    pub clocks: Clocks,
     manners: Manners,
     published: u64,
     waiting: VecDeque<[u8; 16]>,
@@ -156,6 +159,7 @@ impl Peer {
             active: false,
             manners: Manners::default(),
             published: 0,
+            clocks: Clocks::default(),
             waiting: VecDeque::new(),
             headers: Headers::zeroed(),
             stuck_since: 0,
@@ -192,6 +196,8 @@ impl Peer {
             step.slow.learnt(step.time(), self.host, Way::ANY, Event::FlowEnd);
         }
         step.slow.forget(self.host);
+        // Its machine may have started anew, and its clock with it.
+        self.clocks = Clocks::default();
         self.forgotten();
         self.recent.clear();
         self.carried.fill(0);

@@ -50,8 +50,8 @@ pub enum By {
     Host {
         /// Round trip, ns.
         rtt: u64,
-        /// One-way delay, assuming synchronized clocks, ns.
-        one_way: u64,
+        /// Arrival there less departure here, in ticks of two clocks.
+        apart: u32,
         /// Whether it was marked on its way there.
         marked: bool,
     },
@@ -148,9 +148,7 @@ impl Prober {
         let ns = |ticks: u32| u64::from(ticks) * TICK_NS;
         // The host that answers says when the probe was sent; that cannot be earlier than its actual time.
         let rtt = ns(event.rtt).min(event.at.saturating_sub(probe.sent));
-        // Clocks that are not synchronized give nonsense there; half the round trip is used instead.
-        let one_way = Some(ns(event.one_way)).filter(|one_way| *one_way <= rtt).unwrap_or(rtt / 2);
-        Some((probe, By::Host { rtt, one_way, marked: event.marked > 0 }))
+        Some((probe, By::Host { rtt, apart: event.apart, marked: event.marked > 0 }))
     }
 
     /// Returns answers of switches that have come, and probes that are given up.

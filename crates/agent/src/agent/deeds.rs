@@ -1,6 +1,7 @@
 //! The loop's actions: probes, paths that die or come back, and the scheme's wishes.
 
 use super::{Agent, GREETING, SEARCH_PATIENCE};
+use crate::clocks::Clocks;
 use crate::health::Turn;
 use crate::peer::Stage;
 use crate::plane::Plane;
@@ -32,7 +33,7 @@ impl<P: Plane> Agent<P> {
                 if let (By::Switch(address), 2) = (by, probe.ttl) {
                     self.peers[at].via.insert(probe.port, address);
                 }
-                let event = event_of(probe, by, now);
+                let event = event_of(probe, by, now, &mut self.peers[at].clocks);
                 self.slow.learnt(self.slow.time(now), probe.to, Way(probe.way), event);
             }
             Purpose::Search => {
@@ -124,12 +125,12 @@ pub(super) fn search_probe(to: u32, address: Ipv4Addr, port: u16, ttl: u8) -> Pr
 }
 
 /// The event that ends a scheme's probe.
-fn event_of(probe: Probe, by: By, now: u64) -> Event {
+fn event_of(probe: Probe, by: By, now: u64, clocks: &mut Clocks) -> Event {
     let since = now.saturating_sub(probe.sent);
     match by {
-        By::Host { rtt, one_way, marked } => Event::ProbeReply {
+        By::Host { rtt, apart, marked } => Event::ProbeReply {
             rtt: Span::from_ns(rtt),
-            one_way: Span::from_ns(one_way),
+            one_way: Span::from_ns(clocks.one_way(now, apart, rtt)),
             marked,
             by: Device::Host(probe.to),
             port: Port(0),

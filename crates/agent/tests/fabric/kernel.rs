@@ -293,5 +293,22 @@ fn no_answer_takes_longer_than_since_its_probe_left() {
     // The peer that answers invents the time at which the probe was sent.
     let event = Event { at: sent + 3_000_000, peer: TO, probe: 1, rtt: u32::MAX, port: 50_000, ..Event::default() };
     let (_, by) = prober.answered(&event).expect("it is under way");
-    assert_eq!(by, By::Host { rtt: 3_000_000, one_way: 0, marked: false });
+    assert_eq!(by, By::Host { rtt: 3_000_000, apart: 0, marked: false });
+}
+
+#[test]
+fn clocks_that_differ_make_samples_all_the_same() {
+    for shift in [0u32, 1 << 25, 1 << 31, u32::MAX - 100] {
+        let mut plane = loaded();
+        let now = (clock() / TICK_NS) as u32;
+        // Two packets of one path: their ways there took 300 and 500 ticks more than what the clocks differ by.
+        for (echo_packets, ago, there) in [(1, 900, 300u32), (2, 800, 500)] {
+            let echo_stamp = now.wrapping_sub(ago);
+            let echo_arrived = echo_stamp.wrapping_add(there).wrapping_add(shift);
+            let shim = Shim { instance: 3, echo_way: 0, echo_packets, echo_stamp, echo_arrived, ..Shim::default() };
+            comes(&mut plane, Shim { stamp: echo_arrived, ..shim });
+        }
+        let echo = plane.state(TO).expect("a table").echo[0];
+        assert_eq!((echo.samples, echo.origin, echo.apart), (2, shift.wrapping_add(300), 200), "{shift}");
+    }
 }
