@@ -124,7 +124,7 @@ impl Prober {
             from: probe.port,
             to: self.port,
             length: ROOM as u16,
-            ecn: 2,
+            tos: 2,
             ttl,
             id: self.next as u16,
         };
