@@ -33,6 +33,8 @@ LEAVING_S = 5.0
 MOST_WORDS = 8_000
 """The length kept of the last output of an agent."""
 ACK_BYTES = 64
+PROBES_PER_S = 500
+"""Probes a second with which a host looks for its paths."""
 Json = dict[str, object]
 
 
@@ -109,6 +111,8 @@ def config(plan: Plan, host: str, folder: Path) -> Json:
             "mss": int(plan.spec["transport"]["mss_bytes"]),
             "mtu": plan.mtu,
         },
+        # The hosts of a rack share them, and a lab's switches answer them all.
+        "discovery": {"probes_per_s": PROBES_PER_S * list(plan.leaf_of.values()).count(plan.leaf_of[host])},
         "health": {"enabled": True, "silent_ms": plan.silent_ms} if plan.silent_ms else {"enabled": False},
         "socket": str(folder / f"{host}.sock"),
         "record": str(folder / f"{host}.jsonl"),

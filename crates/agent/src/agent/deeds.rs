@@ -105,11 +105,13 @@ impl<P: Plane> Agent<P> {
         }
     }
 
-    /// Probes that switches answer go no faster than switches may answer (net.ipv4.icmp_msgs_per_sec).
+    /// Probes that switches answer go no faster than switches may answer (net.ipv4.icmp_msgs_per_sec). The hosts of a
+    /// rack share what its leaf may.
     pub(super) fn send_wanted(&mut self, now: u64) {
         /// The most sent at once.
         const BURST: f64 = 16.0;
-        let rate = f64::from(self.config.discovery.probes_per_s);
+        let mine = self.config.hosts.iter().filter(|host| host.rack == self.config.me().rack).count();
+        let rate = f64::from(self.config.discovery.probes_per_s) / mine as f64;
         self.tokens = (self.tokens + (now - self.filled) as f64 * 1e-9 * rate).min(BURST);
         self.filled = now;
         while self.tokens >= 1.0 {

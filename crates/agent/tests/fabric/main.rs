@@ -9,6 +9,7 @@ mod tcp;
 
 use rig::{Rig, agent, wait_until};
 use serde_json::Value;
+use spinewise_agent::config::PORT;
 use spinewise_agent::talk::{Speaker, Talk};
 use std::time::Duration;
 
@@ -192,7 +193,7 @@ fn what_an_agent_said_that_is_gone_comes_too_late() {
         let socket = std::net::UdpSocket::bind(("10.10.0.2", 0)).expect("a socket");
         let bye = Talk::Bye.write(Speaker { host: 0, instance: 0 });
         for _ in 0..20 {
-            socket.send_to(&bye, ("10.11.0.2", 57_772)).expect("it is sent");
+            socket.send_to(&bye, ("10.11.0.2", PORT + 1)).expect("it is sent");
             std::thread::sleep(Duration::from_millis(5));
         }
     };
