@@ -7,6 +7,7 @@ use crate::peer::Stage;
 use crate::plane::Plane;
 use crate::probes::{By, Probe, Purpose};
 use crate::record::Happened;
+use crate::search::{FULL, Wanted};
 use crate::slow::Wish;
 use crate::talk::Talk;
 use spinewise_policy::{Device, Event, Port, Span, Way};
@@ -28,6 +29,10 @@ impl<P: Plane> Agent<P> {
     /// A probe was answered, or not.
     pub(super) fn probe_ended(&mut self, now: u64, probe: Probe, by: By) {
         let Some(at) = self.at(probe.to) else { return };
+        if let By::Host { .. } = by {
+            self.peers[at].reached = now;
+            self.peers[at].reach.answered();
+        }
         match probe.purpose {
             Purpose::Scheme => {
                 if let (By::Switch(address), 2) = (by, probe.ttl) {
@@ -44,18 +49,18 @@ impl<P: Plane> Agent<P> {
                     By::Switch(address) => search.hop(probe.port, address),
                     By::Nobody => search.silent(probe.port),
                 };
-                let next = next.map(|(port, ttl)| search_probe(peer.host, peer.address, port, ttl));
+                let next = next.map(|wanted| search_probe((peer.host, peer.address, peer.longest), wanted));
                 self.wanted.extend(next);
             }
             Purpose::Health => {
                 let way = usize::from(probe.way);
                 let By::Host { rtt, .. } = by else { return };
-                self.peers[at].reached = now;
                 let turn = self.peers[at].watch.answered(way, probe.sent, rtt);
                 if let Some(turn) = turn {
                     self.path_turned(now, at, way, turn);
                 }
             }
+            Purpose::Reach => self.reach_ended(now, at, probe, by),
         }
     }
 
@@ -92,7 +97,7 @@ impl<P: Plane> Agent<P> {
                     };
                     let (address, give_up) = (peer.address, (give_up.0 / 1000).max(self.config.step_us * 2_000));
                     let (purpose, way) = (Purpose::Scheme, way.0);
-                    let probe = Probe { purpose, to, address, port, way, ttl, sent: now, give_up };
+                    let probe = Probe { purpose, to, address, port, way, ttl, length: 0, sent: now, give_up };
                     // Probes that switches answer are paced as those of a search are.
                     if ttl > 0 {
                         self.wanted.push_back(probe);
@@ -122,8 +127,10 @@ impl<P: Plane> Agent<P> {
     }
 }
 
-pub(super) fn search_probe(to: u32, address: Ipv4Addr, port: u16, ttl: u8) -> Probe {
-    Probe { purpose: Purpose::Search, to, address, port, way: 0, ttl, sent: 0, give_up: SEARCH_PATIENCE }
+/// A probe that a search wants, to a peer with this number, address and length of the longest packet.
+pub(super) fn search_probe((to, address, longest): (u32, Ipv4Addr, u16), (port, ttl): Wanted) -> Probe {
+    let (ttl, length) = if ttl == FULL { (0, longest) } else { (ttl, 0) };
+    Probe { purpose: Purpose::Search, to, address, port, way: 0, ttl, length, sent: 0, give_up: SEARCH_PATIENCE }
 }
 
 /// The event that ends a scheme's probe.

@@ -290,7 +290,7 @@ fn no_answer_takes_longer_than_since_its_probe_left() {
     let mut prober = Prober::open([127, 0, 0, 1].into(), PORT, 1).expect("root may open it");
     let (sent, way, ttl) = (clock(), 0, 0);
     let (purpose, to, address) = (Purpose::Health, TO, [127, 0, 0, 1].into());
-    prober.send(Probe { purpose, to, address, port: 50_000, way, ttl, sent, give_up: 1_000_000_000 });
+    prober.send(Probe { purpose, to, address, port: 50_000, way, ttl, length: 0, sent, give_up: 1_000_000_000 });
     // The peer that answers invents the time at which the probe was sent.
     let event = Event { at: sent + 3_000_000, peer: TO, probe: 1, rtt: u32::MAX, port: 50_000, ..Event::default() };
     let (_, by) = prober.answered(&event).expect("it is under way");

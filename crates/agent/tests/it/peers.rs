@@ -51,6 +51,10 @@ impl Plane for Memory {
         Ok(Vec::new())
     }
 
+    fn keep_attached(&mut self) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
     fn detach(&mut self) -> Result<(), Failure> {
         Ok(())
     }
