@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import spinewise
-from spinewise.lab import build
+from spinewise.lab import build, state, steer
 
 NAME = f"test-{os.getpid()}-agents"
 SHORT = ("--set", "traffic[0].duration_us=1_500_000", "--set", "run.until_us=4_000_000")
@@ -69,6 +71,31 @@ def test_ports_mark_what_finds_a_long_queue(tmp_path: Path) -> None:
 def test_what_agents_do_not_run_is_refused_before_a_lab_is_built() -> None:
     done = run("--set", "scheme.name=drb", "--json", code=2)
     assert json.loads(done.stdout)["error"]["key"].endswith("scheme.name")
+
+
+def agents() -> list[int]:
+    """The agents that run in the lab."""
+    inside = [pid for namespace in state.namespaces(NAME) for pid in state.processes(namespace)]
+    return [pid for pid in inside if steer.is_agent(pid)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_agents_of_a_run_that_was_stopped_do_not_hinder_the_next(number: signal.Signals, tmp_path: Path) -> None:
+    lab = [sys.executable, "-m", "spinewise", "lab"]
+    subprocess.run([*lab, "up", "lab_slow_uplink", "--agents", "--name", NAME], check=True, capture_output=True)
+    words = ["run", "lab_slow_uplink", "--agents", "--name", NAME]
+    begun = subprocess.Popen([*lab, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + 60
+    while len(agents()) < 4:
+        assert time.monotonic() < until
+        assert begun.poll() is None
+        time.sleep(0.05)
+    begun.send_signal(number)
+    begun.wait(30)
+    assert len(agents()) == (4 if number == signal.SIGKILL else 0)
+    run("--agents", "--out", str(tmp_path / "run"))
+    assert spinewise.Result.read(tmp_path / "run").summary().of("all").flows > 0
+    assert agents() == []
 
 
 def study(*words: str) -> list[str]:

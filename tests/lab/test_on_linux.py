@@ -142,14 +142,14 @@ def test_a_run_that_is_killed_leaves_no_process_and_a_lab_that_runs_again(spec: 
     long = ("--set", "traffic[0].size_bytes=9_000_000")
     begun = subprocess.Popen(command("run", spec, *long), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     until = time.monotonic() + 30
-    while not any(build.processes(name) for name in state.namespaces(ONE)):
+    while not any(state.processes(name) for name in state.namespaces(ONE)):
         assert time.monotonic() < until
         time.sleep(0.01)
     time.sleep(1.5)
     begun.send_signal(signal.SIGKILL)
     begun.wait()
     until = time.monotonic() + 5
-    while any(build.processes(name) for name in state.namespaces(ONE)):
+    while any(state.processes(name) for name in state.namespaces(ONE)):
         assert time.monotonic() < until, "traffic goes on without its run"
         time.sleep(0.05)
     record = spinewise_lab("run", spec)

@@ -50,4 +50,8 @@ def test_the_unit_of_systemd_starts_what_there_is() -> None:
     assert [words[1:3] for words in starts] == [["check", "--config"], ["run", "--config"]]
     # What is refused is not tried again.
     assert "RestartPreventExitStatus=2" in unit
-    assert "CAP_BPF" in unit
+    assert "StartLimitIntervalSec=0" in unit
+    assert all(word in unit for word in ("CAP_BPF", "CAP_NET_ADMIN", "CAP_NET_RAW", "CAP_PERFMON"))
+    # Labs have /run/spinewise, and systemd removes the folder of a unit that stops.
+    assert "RuntimeDirectory=spinewise-agent\n" in unit
+    assert "LogsDirectory=spinewise-agent\n" in unit

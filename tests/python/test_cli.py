@@ -276,7 +276,9 @@ def test_existing_results_and_unwritable_folders(
 LONG = ["--set", "traffic[0].duration_us=600000000"]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGKILL, -9)]
+)
 @pytest.mark.parametrize("command", [["run"], ["compare", "--schemes", "ecmp,rps", "--seeds", "2"]])
 def test_a_stopped_command_leaves_nothing_half_written(
     tiny: Path, tmp_path: Path, number: signal.Signals, code: int, command: list[str]

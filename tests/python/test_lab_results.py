@@ -207,6 +207,18 @@ def test_what_an_agent_refuses_is_refused_in_its_words(tmp_path: Path, monkeypat
         steer.checked(made)
 
 
+def test_nobody_else_prepares_the_folder_of_a_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = tmp_path / "told"
+    program = f'stat -c "%a %n" "$(dirname "$3")" >> {told}'
+    monkeypatch.setenv(steer.VARIABLE, agent(tmp_path, program))
+    steer.checked(planned())
+    steer.checked(planned())
+    (mode, one), (_, other) = (line.split() for line in told.read_text().splitlines())
+    assert mode == "700"
+    assert one != other
+    assert not Path(one).exists()
+
+
 def test_ports_mark_where_the_transport_hears_it() -> None:
     made = planned(transport={"kind": "ecn"}, switch={"ecn_threshold_bytes": 15_000, "ecn_threshold_us": 0})
     assert made.marks

@@ -17,6 +17,9 @@
 #define TCP 6
 #define UDP 17
 
+/* The packet goes on, to the filters behind ours if there are any: TC_ACT_OK would end them. */
+#define PASS TC_ACT_UNSPEC
+
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
@@ -111,7 +114,7 @@ struct leaving {
     __u32 dst;
     __u32 length;  /* from its IPv4 header on */
     __u32 headers; /* of IPv4 and TCP */
-    __u8 ecn;
+    __u8 tos; /* DSCP and ECN */
     __u8 empty; /* nothing but an acknowledgement */
 };
 
@@ -125,7 +128,7 @@ static __always_inline int look(struct __sk_buff *skb, struct leaving *l)
         return 0;
     __builtin_memcpy(&l->src, ip + 12, 4);
     __builtin_memcpy(&l->dst, ip + 16, 4);
-    l->ecn = ip[1] & 3;
+    l->tos = ip[1];
     l->key.peer = l->dst;
     l->key.protocol = ip[9];
     l->key.ports = 0;
@@ -179,15 +182,19 @@ static __always_inline void take_header(__u32 peer, struct edge_state *state, st
     __builtin_memcpy(s->header, waiting->header[tail & (EDGE_HEADERS - 1)], 16);
 }
 
-static __always_inline int encapsulate(struct __sk_buff *skb, const struct edge_config *me, const struct leaving *l,
-                                       const struct edge_shim *s, __u16 from)
+/* Makes room for the outer headers. What is in a tunnel already, such as VXLAN, cannot be put into another one. */
+static __always_inline int make_room(struct __sk_buff *skb)
+{
+    return bpf_skb_adjust_room(skb, EDGE_ROOM, BPF_ADJ_ROOM_MAC,
+                               BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_UDP | BPF_F_ADJ_ROOM_FIXED_GSO);
+}
+
+static __always_inline int fill_room(struct __sk_buff *skb, const struct edge_config *me, const struct leaving *l,
+                                     const struct edge_shim *s, __u16 from)
 {
     __u8 room[EDGE_ROOM];
 
-    if (bpf_skb_adjust_room(skb, EDGE_ROOM, BPF_ADJ_ROOM_MAC,
-                            BPF_F_ADJ_ROOM_ENCAP_L3_IPV4 | BPF_F_ADJ_ROOM_ENCAP_L4_UDP | BPF_F_ADJ_ROOM_FIXED_GSO))
-        return -1;
-    edge_write_outer(room, l->length + EDGE_ROOM, l->ecn, 64, 0, (const __u8 *)&l->src, (const __u8 *)&l->dst, from,
+    edge_write_outer(room, l->length + EDGE_ROOM, l->tos, 64, 0, (const __u8 *)&l->src, (const __u8 *)&l->dst, from,
                      bpf_ntohs(me->port));
     edge_write_shim(room + EDGE_IP + EDGE_UDP, s);
     /* Switches that are Linux hash by the socket's hash, not by the port, unless it is taken away. */
@@ -205,16 +212,16 @@ static __always_inline int stamp_probe(struct __sk_buff *skb, const struct edge_
     if (segments(skb) > 1)
         goto stranger;
     if (bpf_skb_load_bytes(skb, ETH, p, sizeof(p)) || p[0] != 0x45 || edge_get16(p + 28) != EDGE_MAGIC)
-        return TC_ACT_OK;
+        return PASS;
     kind = p[31] & 15;
     /* Answers are sent on from where their probes came. */
     if (kind == EDGE_REPLY && skb->ingress_ifindex)
-        return TC_ACT_OK;
+        return PASS;
     if (kind != EDGE_PROBE)
         goto stranger;
     edge_put32(stamp, ticks(bpf_ktime_get_ns()));
     bpf_skb_store_bytes(skb, ETH + 36, stamp, 4, BPF_F_INVALIDATE_HASH);
-    return TC_ACT_OK;
+    return PASS;
 stranger:
     count(EDGE_STRANGER, segments(skb));
     return TC_ACT_SHOT;
@@ -234,31 +241,36 @@ int edge_out(struct __sk_buff *skb)
     __u16 way;
 
     if (!me || !look(skb, &l) || l.src != me->address)
-        return TC_ACT_OK;
+        return PASS;
     peer = bpf_map_lookup_elem(&peers, &l.dst);
     if (!peer)
-        return TC_ACT_OK;
+        return PASS;
     /* The agents' own: probes to the tunnel's port, talk to the next. */
     if (l.key.protocol == UDP && (l.key.ports >> 16) == me->port)
         return stamp_probe(skb, me);
     if (l.key.protocol == UDP && bpf_ntohs((__u16)(l.key.ports >> 16)) == bpf_ntohs(me->port) + 1)
-        return TC_ACT_OK;
+        return PASS;
     packets = segments(skb);
     table = bpf_map_lookup_elem(&tables, peer);
     state = bpf_map_lookup_elem(&states, peer);
     if (!table || !state || !table->tunnel || !table->ways) {
         count(EDGE_SENT_PLAIN, packets);
-        return TC_ACT_OK;
+        return PASS;
     }
     if (now > me->beat && now - me->beat > me->lease_ns) {
         count(EDGE_LEASE_OVER, packets);
-        return TC_ACT_OK;
+        return PASS;
     }
     /* What would not fit is left as it is: it would be dropped further on, without a word. */
     on_wire = packets > 1 ? skb->gso_size + l.headers : l.length;
     if (on_wire + EDGE_ROOM > me->mtu || l.length + EDGE_ROOM > 65535) {
         count(EDGE_TOO_BIG, packets);
-        return TC_ACT_OK;
+        return PASS;
+    }
+    /* Of super-packets only those of TCP can be cut behind the outer headers everywhere. */
+    if ((packets > 1 && l.key.protocol != TCP) || make_room(skb)) {
+        count(EDGE_NO_ROOM, packets);
+        return PASS;
     }
     unit = !l.empty || table->picks_acks;
     if (unit) {
@@ -281,21 +293,22 @@ int edge_out(struct __sk_buff *skb)
     shim.stamp = ticks(now);
     echo(state, &shim);
     take_header(*peer, state, &shim);
-    if (encapsulate(skb, me, &l, &shim, table->ports[way])) {
+    /* Half of a packet is no packet. */
+    if (fill_room(skb, me, &l, &shim, table->ports[way])) {
         count(EDGE_NO_ROOM, packets);
         return TC_ACT_SHOT;
     }
     __sync_fetch_and_add(&state->sent[way].packets, packets);
     __sync_fetch_and_add(&state->sent[way].bytes, skb->len);
     count(EDGE_SENT_TUNNELLED, packets);
-    return TC_ACT_OK;
+    return PASS;
 }
 
 /* Counts of own packets that the peer has got, and the delay of the newest. */
 static __always_inline void hear_echo(struct edge_state *state, const struct edge_shim *s, __u32 now)
 {
     struct edge_echo *e = &state->echo[bounded(s->echo_way)];
-    __u32 held = s->stamp - s->echo_arrived, there_and_back = now - s->echo_stamp;
+    __u32 held = s->stamp - s->echo_arrived, there_and_back = now - s->echo_stamp, apart;
 
     if (s->echo_way >= EDGE_WAYS)
         return;
@@ -305,12 +318,16 @@ static __always_inline void hear_echo(struct edge_state *state, const struct edg
         e->packets = s->echo_packets;
         e->instance = s->instance;
     }
+    /* Two clocks: what they differ by is unknown, and may be anything. */
+    apart = s->echo_arrived - s->echo_stamp;
     /* One sample for each packet told of; what cannot be is no sample. */
     if (s->echo_stamp == e->last || there_and_back < held || there_and_back - held > 1u << 24)
         return;
     e->last = s->echo_stamp;
     e->rtt += there_and_back - held;
-    e->one_way += s->echo_arrived - s->echo_stamp < 1u << 24 ? s->echo_arrived - s->echo_stamp : 0;
+    if (!e->samples || (__s32)(apart - e->origin) > 1 << 24 || (__s32)(apart - e->origin) < -(1 << 24))
+        e->origin = apart;
+    e->apart += (__s32)(apart - e->origin);
     e->samples += 1;
 }
 
@@ -326,7 +343,7 @@ static __always_inline void tell(__u32 peer, const struct edge_shim *s, __u16 po
     event->peer = peer;
     event->probe = edge_get32(s->header);
     event->rtt = ticks(now) - s->echo_stamp;
-    event->one_way = s->echo_arrived - s->echo_stamp;
+    event->apart = s->echo_arrived - s->echo_stamp;
     event->way = s->way;
     event->port = port;
     event->header_seq = s->header_seq;
@@ -373,6 +390,9 @@ static __always_inline int answer(struct __sk_buff *skb, __u8 *p, struct edge_sh
     __builtin_memcpy(ends, p + 12, 8);
     edge_write_outer(p, EDGE_ROOM, 2, 64, 0, ends + 4, ends, way_back(table, state, s, port), edge_get16(p + 22));
     edge_write_shim(p + EDGE_IP + EDGE_UDP, s);
+    /* A probe may be as long as the longest packet; its answer never is. */
+    if (skb->len > ETH + EDGE_ROOM && bpf_skb_change_tail(skb, ETH + EDGE_ROOM, 0))
+        return TC_ACT_SHOT;
     bpf_skb_store_bytes(skb, ETH, p, EDGE_ROOM, BPF_F_INVALIDATE_HASH);
     count(EDGE_PROBES_ANSWERED, 1);
     return bpf_redirect(skb->ifindex, 0);
@@ -446,10 +466,10 @@ int edge_in(struct __sk_buff *skb)
     __u16 port;
 
     if (!me || skb->protocol != bpf_htons(0x0800) || bpf_skb_load_bytes(skb, ETH, p, EDGE_IP + EDGE_UDP))
-        return TC_ACT_OK;
+        return PASS;
     __builtin_memcpy(&address, p + 16, 4);
     if (p[9] != UDP || address != me->address)
-        return TC_ACT_OK;
+        return PASS;
     /* Only what is there is asked for: in vain, it would blank what has been read. */
     if (skb->len >= ETH + EDGE_ROOM + EDGE_IP && !bpf_skb_load_bytes(skb, ETH, p, EDGE_ROOM + EDGE_IP))
         had = EDGE_ROOM + EDGE_IP;
@@ -457,17 +477,18 @@ int edge_in(struct __sk_buff *skb)
         had = EDGE_ROOM;
     what = edge_read(p, had, skb->len - ETH, bpf_ntohs(me->port), &s);
     if (what == EDGE_NOT_OURS)
-        return TC_ACT_OK;
-    if (what < 0) {
-        count(-what, segments(skb));
-        return TC_ACT_SHOT;
-    }
+        return PASS;
     __builtin_memcpy(&address, p + 12, 4);
     peer = bpf_map_lookup_elem(&peers, &address);
     table = peer ? bpf_map_lookup_elem(&tables, peer) : 0;
     state = peer ? bpf_map_lookup_elem(&states, peer) : 0;
+    /* None of ours comes from there: it is for whoever has the port, as without an agent. */
     if (!peer || !table || !state) {
         count(EDGE_STRANGER, segments(skb));
+        return PASS;
+    }
+    if (what < 0) {
+        count(-what, segments(skb));
         return TC_ACT_SHOT;
     }
     if (what == EDGE_IS_PROBE)
@@ -495,7 +516,7 @@ int edge_in(struct __sk_buff *skb)
     }
     if (marked && !(s.flags & EDGE_HIDE) && !table->hide_here)
         bpf_skb_ecn_set_ce(skb);
-    return TC_ACT_OK;
+    return PASS;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

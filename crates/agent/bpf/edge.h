@@ -104,12 +104,13 @@ struct edge_received {
 /* What came back of own packets. */
 struct edge_echo {
     __u64 rtt;     /* sum over samples, 256 ns */
-    __u64 one_way; /* the same, by clocks in step */
+    __s64 apart;   /* sum of (arrival - departure - origin), by two clocks */
     __u32 samples;
     __u32 packets; /* as last told by the peer */
     __u32 last;    /* stamp of the last sample */
+    __u32 origin;  /* another origin: another sum */
     __u16 instance;
-    __u16 spare;
+    __u16 spare[3];
 };
 
 /* The newest burst that has come. */
@@ -181,7 +182,7 @@ struct edge_event {
     __u32 peer;
     __u32 probe;    /* number of an answered probe */
     __u32 rtt;      /* of it, 256 ns */
-    __u32 one_way;
+    __u32 apart;    /* arrival there - departure here, by two clocks */
     __u16 way;
     __u16 port;
     __u16 header_seq;

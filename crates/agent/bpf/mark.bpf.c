@@ -50,14 +50,14 @@ int edge_mark(struct __sk_buff *ctx)
     __u32 backlog;
 
     if (!state)
-        return TC_ACT_OK;
+        return TC_ACT_UNSPEC;
     backlog = BPF_CORE_READ(skb, dev, qdisc, qstats.backlog);
     __sync_fetch_and_add(&state->seen, segments);
     if (backlog > state->most)
         state->most = backlog;
     if (backlog >= state->above && bpf_skb_ecn_set_ce(ctx))
         __sync_fetch_and_add(&state->marked, segments);
-    return TC_ACT_OK;
+    return TC_ACT_UNSPEC;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

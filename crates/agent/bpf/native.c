@@ -5,6 +5,7 @@ typedef unsigned short __u16;
 typedef unsigned int __u32;
 typedef int __s32;
 typedef unsigned long long __u64;
+typedef long long __s64;
 
 #include "edge.h"
 #include "choose.h"
@@ -21,10 +22,10 @@ int spinewise_edge_read(const __u8 *bytes, __u32 had, __u32 length, __u16 port, 
     return edge_read(bytes, had, length, port, shim);
 }
 
-void spinewise_edge_write(__u8 *bytes, __u16 length, __u8 ecn, __u8 ttl, __u16 id, const __u8 *src, const __u8 *dst,
+void spinewise_edge_write(__u8 *bytes, __u16 length, __u8 tos, __u8 ttl, __u16 id, const __u8 *src, const __u8 *dst,
                           __u16 from, __u16 to, const struct edge_shim *shim)
 {
-    edge_write_outer(bytes, length, ecn, ttl, id, src, dst, from, to);
+    edge_write_outer(bytes, length, tos, ttl, id, src, dst, from, to);
     edge_write_shim(bytes + EDGE_IP + EDGE_UDP, shim);
 }
 

@@ -47,14 +47,14 @@ static inline __attribute__((always_inline)) void edge_write_shim(__u8 *p, const
 
 /* The outer IPv4 and UDP headers of `length` bytes in all, ports and addresses as numbers. No UDP checksum: the inner
  * packet has its own (RFC 768). */
-static inline __attribute__((always_inline)) void edge_write_outer(__u8 *p, __u16 length, __u8 ecn, __u8 ttl, __u16 id,
+static inline __attribute__((always_inline)) void edge_write_outer(__u8 *p, __u16 length, __u8 tos, __u8 ttl, __u16 id,
                                                                    const __u8 *src, const __u8 *dst, __u16 from,
                                                                    __u16 to)
 {
     __u32 sum = 0;
 
     p[0] = 0x45;
-    p[1] = ecn & 3;
+    p[1] = tos;
     edge_put16(p + 2, length);
     edge_put16(p + 4, id);
     edge_put16(p + 6, 0x4000);

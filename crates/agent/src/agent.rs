@@ -2,6 +2,8 @@
 
 mod deeds;
 mod lives;
+mod paths;
+mod tunnel;
 
 use crate::Failure;
 use crate::config::Config;
@@ -12,14 +14,13 @@ use crate::plan::Plan;
 use crate::plane::Plane;
 use crate::probes::{Probe, Prober, Purpose};
 use crate::record::{Happened, Record};
-use crate::search::Search;
 use crate::slow::Slow;
 use crate::talk::{Line, Speaker, Talk};
 use crate::view::View;
-use deeds::search_probe;
 use rustix::time::{ClockId, clock_gettime};
 use spinewise_policy::Span;
 use std::collections::VecDeque;
+use std::net::{SocketAddrV4, UdpSocket};
 
 /// Interval at which agents greet each other, ns.
 const GREETING: u64 = 500_000_000;
@@ -29,10 +30,12 @@ const FIRST_GREETING: u64 = 100_000_000;
 const GONE: u64 = 1_600_000_000;
 /// It is also gone if the agent itself has been silent for this long, even if its data path still answers.
 const LONG_GONE: u64 = 10_000_000_000;
-/// An answer to a health probe is recognized for this long, ns.
+/// An answer to a probe of a path or of the tunnel is recognized for this long, ns.
 const HEALTH_PATIENCE: u64 = 5_000_000_000;
 /// The scheme's time begins this long before the agent does: packets sent just before it can still be reported.
 const BEFORE: u64 = 10_000_000_000;
+/// Interval at which the agent sees to it that the fast half is attached, ns.
+const ATTACHED: u64 = 1_000_000_000;
 /// A search probe counts as lost after this time.
 const SEARCH_PATIENCE: u64 = 200_000_000;
 
@@ -75,6 +78,10 @@ pub struct Agent<P: Plane> {
     awake_for: u64,
     /// When to record the next sight.
     sight_at: u64,
+    /// When to see to it next that the fast half is attached.
+    attached_at: u64,
+    /// The tunnel's port, kept from others.
+    _held: UdpSocket,
 }
 
 /// The sockets an agent sends on.
@@ -83,21 +90,30 @@ pub struct Doors {
     pub line: Line,
     /// Sends probes of paths.
     pub prober: Prober,
+    /// The tunnel's port, which nobody else may use. Nothing for this host arrives there.
+    pub held: UdpSocket,
+    /// Length of the longest packet to each host, outer headers included.
+    pub longest: Vec<u16>,
 }
 
 impl Doors {
-    /// Opens both.
+    /// Opens all; `longest` is the length of the longest packet to each host, outer headers included.
     ///
     /// # Errors
     /// No privilege, or the port is in use.
-    pub fn open(config: &Config, instance: u16) -> Result<Doors, Failure> {
+    pub fn open(config: &Config, instance: u16, longest: Vec<u16>) -> Result<Doors, Failure> {
         let me = config.me().address;
         let speaker = Speaker { host: config.host as u16, instance };
-        let refused = |error: std::io::Error| {
-            Failure::Refused(format!("port {} of {me} for messages between agents: {error}", config.port + 1))
+        let taken = |port: u16, what: &'static str| {
+            move |error: std::io::Error| Failure::Unable(format!("port {port} of {me} for {what}: {error}"))
         };
-        let line = Line::open(me, config.port + 1, speaker).map_err(refused)?;
-        Ok(Doors { line, prober: Prober::open(me, config.port, instance)? })
+        let held = UdpSocket::bind(SocketAddrV4::new(me, config.port)).map_err(taken(config.port, "the tunnel"))?;
+        // What others send there is not read, and need not be kept.
+        let kept = socket2::SockRef::from(&held).set_recv_buffer_size(0);
+        kept.map_err(taken(config.port, "the tunnel"))?;
+        let line = Line::open(me, config.port + 1, speaker);
+        let line = line.map_err(taken(config.port + 1, "messages between agents"))?;
+        Ok(Doors { line, prober: Prober::open(me, config.port, instance)?, held, longest })
     }
 }
 
@@ -128,17 +144,20 @@ impl<P: Plane> Agent<P> {
         let mut slow = Slow::new(plan, view(&config), config.seed, config.discovery.most_paths);
         slow.epoch = clock().saturating_sub(BEFORE);
         let my_rack = config.me().rack;
+        let Doors { line, prober, held, longest } = doors;
         let mut peers = Vec::new();
         plane.own(&own)?;
         for (number, host) in (0..).zip(&config.hosts) {
             if host.rack != my_rack {
                 plane.meet(host.address.octets(), number)?;
-                peers.push(Peer::new(number, host.address));
+                let mut peer = Peer::new(number, host.address);
+                peer.longest = longest.get(number as usize).copied().unwrap_or(0);
+                peers.push(peer);
             }
         }
-        let record = Record::open(config.record.as_deref())?;
+        let mut record = Record::open(config.record.as_deref())?;
         let now = clock();
-        let Doors { line, prober } = doors;
+        record.happened(now, Happened::Began);
         let wanted = VecDeque::new();
         let awake = Awake::since(now, config.step_us * 1_000);
         Ok(Agent {
@@ -157,6 +176,8 @@ impl<P: Plane> Agent<P> {
             awake,
             awake_for: 0,
             sight_at: 0,
+            attached_at: now + ATTACHED,
+            _held: held,
         })
     }
 
@@ -177,6 +198,12 @@ impl<P: Plane> Agent<P> {
         }
         self.own.beat = now;
         self.plane.own(&self.own)?;
+        if now >= self.attached_at {
+            self.attached_at = now + ATTACHED;
+            if self.plane.keep_attached()? {
+                self.record.happened(now, Happened::Reattached);
+            }
+        }
         let events = self.plane.events()?;
         for peer in self.peers.iter_mut().filter(|peer| peer.stage == Stage::Tunnelled) {
             let (slow, config, plane, awake) = (&mut self.slow, &self.config, &mut self.plane, self.awake_for);
@@ -190,7 +217,8 @@ impl<P: Plane> Agent<P> {
         self.slow.catch_up(self.slow.time(now));
         for at in 0..self.peers.len() {
             self.greet(now, at)?;
-            self.search(now, at);
+            self.search(now, at)?;
+            self.reach(now, at)?;
             if self.peers[at].stage == Stage::Tunnelled {
                 self.step_peer(now, at)?;
             }
@@ -275,67 +303,6 @@ impl<P: Plane> Agent<P> {
         Ok(())
     }
 
-    /// Looks for the paths to a peer, if it is time.
-    fn search(&mut self, now: u64, at: usize) {
-        let (config, by_port) = (&self.config, self.slow.plan().by_port);
-        let peer = &mut self.peers[at];
-        if peer.stage == Stage::Plain || by_port && peer.stage == Stage::Tunnelled {
-            return;
-        }
-        if by_port {
-            // The scheme searches on its own, from its first packet on.
-            peer.stage = Stage::Tunnelled;
-            return;
-        }
-        if peer.search.is_none() && now >= peer.search_at {
-            let known: Vec<u16> = peer.found.iter().map(|path| path.port).collect();
-            let seed = config.seed ^ u64::from(config.host) << 32 ^ u64::from(peer.host);
-            peer.search = Some(Search::new(&known, config.discovery.ports, config.discovery.most_hops, seed));
-        }
-        let Some(search) = &mut peer.search else { return };
-        for (port, ttl) in search.begin() {
-            self.wanted.push_back(search_probe(peer.host, peer.address, port, ttl));
-        }
-        if search.is_over() {
-            let mut paths = search.paths_beside(&peer.found);
-            // A dead path is still probed, and comes back in its former role.
-            let lost =
-                peer.dead_paths().filter(|dead| !paths.iter().any(|path| path.hops == dead.hops)).collect::<Vec<_>>();
-            if !paths.is_empty() {
-                paths.extend(lost);
-                paths.sort();
-            }
-            self.end_search(now, at, paths);
-        }
-    }
-
-    fn end_search(&mut self, now: u64, at: usize, paths: Vec<crate::search::Path>) {
-        /// A search that has found nothing is repeated soon.
-        const SOON: u64 = 500_000_000;
-        let peer = &mut self.peers[at];
-        peer.search = None;
-        let wait = if paths.is_empty() { SOON } else { self.config.discovery.rediscover_ms * 1_000_000 };
-        peer.search_at = now + wait;
-        if paths.is_empty() {
-            return;
-        }
-        let known = !peer.found.is_empty();
-        let changed = peer.settle(paths, self.config.discovery.most_paths);
-        peer.stage = Stage::Tunnelled;
-        let (host, count) = (peer.host, peer.found.len());
-        let rack = self.config.hosts[host as usize].rack as usize;
-        if changed {
-            self.record.happened(now, Happened::Paths { host, count });
-        }
-        // A rack has as many ways as lead to any of its hosts.
-        let of_rack = self.peers.iter().filter(|peer| self.config.hosts[peer.host as usize].rack as usize == rack);
-        self.slow.view.ways[rack] = of_rack.map(|peer| peer.found.len() as u16).max().unwrap_or(0);
-        if changed && known {
-            self.slow.begin_anew(self.slow.time(now));
-            self.peers.iter_mut().for_each(Peer::forgotten);
-        }
-    }
-
     fn step_peer(&mut self, now: u64, at: usize) -> Result<(), Failure> {
         let (slow, config, plane, awake) = (&mut self.slow, &self.config, &mut self.plane, self.awake_for);
         let news = self.peers[at].step(&mut Step { now, awake, slow, config, plane })?;
@@ -354,7 +321,8 @@ impl<P: Plane> Agent<P> {
             let port = peer.paths.ports[way];
             let (to, address, give_up) = (peer.host, peer.address, HEALTH_PATIENCE);
             let purpose = Purpose::Health;
-            let probe = Probe { purpose, to, address, port, way: way as u16, ttl: 0, sent: now, give_up };
+            let way_of = way as u16;
+            let probe = Probe { purpose, to, address, port, way: way_of, ttl: 0, length: 0, sent: now, give_up };
             // A probe that the kernel would not take proves nothing.
             if self.prober.send(probe) {
                 peer.watch.asked(way, Moment { clock: now, awake });

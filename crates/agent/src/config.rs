@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-/// Default UDP port of the tunnel.
-const PORT: u16 = spinewise_policy::schemes::elab::header::ELAB_PORT;
+/// Default UDP port of the tunnel, below those that Linux gives to clients (32768 to 60999,
+/// net.ipv4.ip_local_port_range). IANA has assigned neither it nor the next one.
+pub const PORT: u16 = 28_771;
 
 /// The file.
 #[derive(Clone, Debug, Deserialize)]
@@ -103,7 +104,7 @@ pub struct Discovery {
     pub most_hops: u8,
     /// Maximum number of paths to one peer.
     pub most_paths: u16,
-    /// Probes per second.
+    /// Probes per second of all hosts of a rack together.
     pub probes_per_s: u32,
 }
 
@@ -171,15 +172,19 @@ impl Config {
         let range = |name: &str, value: f64, min: f64, max: f64| {
             if (min..=max).contains(&value) { Ok(()) } else { Err(format!("{name} = {value}: must be {min} to {max}")) }
         };
+        if self.hosts.is_empty() {
+            return Err("hosts = []: must be 2 to 1024 hosts".to_owned());
+        }
         range("host", f64::from(self.host), 0.0, self.hosts.len() as f64 - 1.0)?;
         range("hosts (their number)", self.hosts.len() as f64, 2.0, crate::layout::PEERS as f64)?;
         range("port", f64::from(self.port), 1024.0, 65_534.0)?;
         range("step_us", self.step_us as f64, 100.0, 1e6)?;
-        range("lease_ms", self.lease_ms as f64, 100.0, 1e6)?;
+        // A step that is late must not let the lease end.
+        range("lease_ms", self.lease_ms as f64, (self.step_us as f64 / 100.0).max(100.0), 1e6)?;
         range("told.link_mbps", self.told.link_mbps, 0.1, 4e6)?;
         range("told.path_mbps", self.told.path_mbps, 0.1, 4e6)?;
         range("told.base_rtt_us", self.told.base_rtt_us, 1.0, 1e7)?;
-        range("told.base_one_way_us", self.told.base_one_way_us, 0.5, 1e7)?;
+        range("told.base_one_way_us", self.told.base_one_way_us, 0.5, self.told.base_rtt_us)?;
         range("told.mss", f64::from(self.told.mss), 88.0, 65_000.0)?;
         range("told.mtu", f64::from(self.told.mtu), f64::from(self.told.mss), 65_000.0)?;
         range("discovery.ports", f64::from(self.discovery.ports), 1.0, 4096.0)?;

@@ -1,26 +1,28 @@
 //! `run`: check everything first; then attach the data path, drop privileges, and start the loop.
 
+use crate::route;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use spinewise_agent::Failure;
 use spinewise_agent::agent::{Agent, Doors, clock, life};
 use spinewise_agent::config::Config;
-use spinewise_agent::datapath::Datapath;
+use spinewise_agent::datapath::{self, Datapath};
 use spinewise_agent::layout::Own;
 use spinewise_agent::plan::plan;
 use spinewise_agent::shim::ROOM;
 use spinewise_agent::status::Desk;
 use std::io::Write;
-use std::net::{SocketAddrV4, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub(crate) fn run(config: Config) -> Result<(), Failure> {
     let plan = plan(&config.scheme).map_err(Failure::Refused)?;
-    let mtu = fits(&config)?;
+    let (mtu, longest) = fits(&config)?;
     let instance = life();
     let desk = Desk::open(&config.socket)?;
-    let doors = Doors::open(&config, instance)?;
+    let doors = Doors::open(&config, instance, longest)?;
     let own = Own {
         beat: clock(),
         lease_ns: config.lease_ms * 1_000_000,
@@ -34,9 +36,9 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
     let plane = Datapath::load(&config.device)?;
     let mut agent = Agent::new(config, plan, plane, doors, own)?;
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT] {
+    for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
         signal_hook::flag::register(signal, stop.clone())
-            .map_err(|error| Failure::Refused(format!("signals: {error}")))?;
+            .map_err(|error| Failure::Unable(format!("signals: {error}")))?;
     }
     agent.plane.attach()?;
     let mut outcome = drop_privileges().and_then(|()| {
@@ -52,29 +54,30 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
     outcome.and(agent.stop())
 }
 
-/// The MTU of the device, if the tunnel's headers fit on top of what routes allow.
+/// The MTU of the device, and the length of the longest packet to each host with the tunnel's headers, if they fit on
+/// top of what routes allow.
 ///
 /// # Errors
 /// They do not: connections would hang without an error, because packets that are cut into segments later are dropped
-/// further on.
-fn fits(config: &Config) -> Result<u32, Failure> {
+/// further on. Or this machine is not as the configuration says.
+fn fits(config: &Config) -> Result<(u32, Vec<u16>), Failure> {
     let device = &config.device;
     let text = std::fs::read_to_string(format!("/sys/class/net/{device}/mtu"));
     let mtu: u32 = text
         .ok()
         .and_then(|text| text.trim().parse().ok())
-        .ok_or_else(|| Failure::Refused(format!("device = {device:?}: no such device in this network namespace")))?;
+        .ok_or_else(|| Failure::Unable(format!("device = {device:?}: no such device in this network namespace")))?;
     let me = config.me();
+    UdpSocket::bind(SocketAddrV4::new(me.address, 0)).map_err(|error| {
+        let (host, address) = (config.host, me.address);
+        Failure::Unable(format!("hosts[{host}].address = {address}: this machine has no such address ({error})"))
+    })?;
     let room = ROOM as u32;
-    for host in config.hosts.iter().filter(|host| host.rack != me.rack) {
-        let refused = |error: &dyn std::fmt::Display| {
-            Failure::Refused(format!("no route from {} to {}: {error}", me.address, host.address))
-        };
-        let socket = UdpSocket::bind(SocketAddrV4::new(me.address, 0)).map_err(|error| refused(&error))?;
-        socket.connect(SocketAddrV4::new(host.address, config.port)).map_err(|error| refused(&error))?;
-        let inner = rustix::net::sockopt::ip_mtu(&socket).map_err(|error| refused(&error))?;
+    let mut longest = vec![0; config.hosts.len()];
+    for (host, longest) in config.hosts.iter().zip(&mut longest).filter(|(host, _)| host.rack != me.rack) {
+        let inner = route_mtu(config, host.address)?;
         if inner + room > mtu {
-            return Err(Failure::Refused(format!(
+            return Err(Failure::Unable(format!(
                 "MTU too small: packets to {} may have {inner} bytes and the tunnel adds {room}, but {device} takes \
                  {mtu}. Set its MTU and the fabric's to {} or more, or the route's to {} or less (`ip route change ... \
                  mtu {} advmss {}`)",
@@ -85,8 +88,21 @@ fn fits(config: &Config) -> Result<u32, Failure> {
                 mtu.saturating_sub(room + 40),
             )));
         }
+        *longest = u16::try_from(inner + room).unwrap_or(u16::MAX);
     }
-    Ok(mtu)
+    Ok((mtu, longest))
+}
+
+/// The MTU of the route to a host, which must lead through the device: its programs see nothing else.
+fn route_mtu(config: &Config, to: Ipv4Addr) -> Result<u32, Failure> {
+    let (from, device) = (config.me().address, &config.device);
+    let unable = |error: &dyn std::fmt::Display| Failure::Unable(format!("no route from {from} to {to}: {error}"));
+    if route::device(from, to).map_err(|error| unable(&error))? != datapath::device(device)? {
+        return Err(Failure::Unable(format!("device = {device:?}: the route from {from} to {to} uses another one")));
+    }
+    let socket = UdpSocket::bind(SocketAddrV4::new(from, 0)).map_err(|error| unable(&error))?;
+    socket.connect(SocketAddrV4::new(to, config.port)).map_err(|error| unable(&error))?;
+    rustix::net::sockopt::ip_mtu(&socket).map_err(|error| unable(&error))
 }
 
 /// Keeps the capability needed to detach the data path in the end (CAP_NET_ADMIN), and nothing else; no privilege can

@@ -20,8 +20,9 @@ use std::rc::Rc;
 static EDGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edge.o"));
 static MARK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/mark.o"));
 
-/// Handle of our filters.
-const HANDLE: u32 = 0x5357;
+/// Handles of our filters. They differ: where both directions are one list, the second would replace the first.
+const HANDLE_IN: u32 = 0x5357;
+const HANDLE_OUT: u32 = 0x5358;
 /// The edge comes first, the marker after all others.
 const EDGE_PRIORITY: u32 = 11;
 const MARK_PRIORITY: u32 = 49_000;
@@ -34,8 +35,8 @@ fn load(object: &[u8]) -> Result<Object, Failure> {
     // Its messages are for its developers; errors come back as values.
     libbpf_rs::set_print(None);
     let refused = |error: libbpf_rs::Error| {
-        Failure::Refused(format!(
-            "the kernel rejects the program: {error:#} (it needs CAP_BPF, CAP_NET_ADMIN and Linux 6.2 or newer)"
+        Failure::Unable(format!(
+            "the kernel rejects the program: {error:#} (it needs CAP_BPF, CAP_NET_ADMIN, CAP_PERFMON and Linux 6.2 or newer)"
         ))
     };
     ObjectBuilder::default().open_memory(object).map_err(refused)?.load().map_err(refused)
@@ -51,11 +52,11 @@ fn hook(object: &Object, program: &str, index: u32, (egress, priority): (Way, u3
     let found = object.progs().find(|found| found.name() == program);
     let found = found.ok_or_else(|| Failure::Failed(format!("there is no program {program}")))?;
     let mut builder = TcHookBuilder::new(found.as_fd());
-    builder.ifindex(index as i32).replace(true).handle(HANDLE).priority(priority);
-    Ok(builder.hook(match egress {
-        Way::Out => TC_EGRESS,
-        Way::In => TC_INGRESS,
-    }))
+    let (point, handle) = match egress {
+        Way::Out => (TC_EGRESS, HANDLE_OUT),
+        Way::In => (TC_INGRESS, HANDLE_IN),
+    };
+    Ok(builder.ifindex(index as i32).replace(true).handle(handle).priority(priority).hook(point))
 }
 
 /// The direction of packets through a device.
@@ -72,14 +73,16 @@ enum Way {
 pub fn device(name: &str) -> Result<u32, Failure> {
     let text = std::fs::read_to_string(format!("/sys/class/net/{name}/ifindex"));
     let number = text.ok().and_then(|text| text.trim().parse().ok());
-    number.ok_or_else(|| Failure::Refused(format!("there is no device {name:?} in this network namespace")))
+    number.ok_or_else(|| Failure::Unable(format!("there is no device {name:?} in this network namespace")))
 }
 
 /// The edge of a host.
 pub struct Datapath {
     object: Object,
     index: u32,
-    hooks: Option<(TcHook, TcHook)>,
+    device: String,
+    /// Both hooks, and the programs there: inside, outside.
+    hooks: Option<[(TcHook, u32); 2]>,
     config: MapHandle,
     peers: MapHandle,
     tables: MapHandle,
@@ -120,6 +123,7 @@ impl Datapath {
             counters: map(&object, "counters")?,
             object,
             index,
+            device: device_name.to_owned(),
             hooks: None,
             ring,
             arrived,
@@ -129,16 +133,31 @@ impl Datapath {
     /// Attaches both programs, replacing those of a previous agent.
     ///
     /// # Errors
-    /// The kernel does not allow it.
+    /// The kernel does not allow it; then none of them is attached.
     pub fn attach(&mut self) -> Result<(), Failure> {
-        let refused = |error: libbpf_rs::Error| Failure::Refused(format!("the program cannot be attached: {error:#}"));
+        let unable = |error: libbpf_rs::Error| Failure::Unable(format!("the program cannot be attached: {error:#}"));
         // The program that reads packets must be attached before any are sent.
         let mut inside = hook(&self.object, "edge_in", self.index, (Way::In, EDGE_PRIORITY))?;
         let mut outside = hook(&self.object, "edge_out", self.index, (Way::Out, EDGE_PRIORITY))?;
-        inside.create().map_err(refused)?;
-        inside.attach().map_err(refused)?;
-        outside.attach().map_err(refused)?;
-        self.hooks = Some((inside, outside));
+        inside.create().map_err(unable)?;
+        inside.attach().map_err(unable)?;
+        let attached = inside.query().map_err(unable).and_then(|id| {
+            if outside.handle(HANDLE_IN).query().is_ok_and(|other| other == id) {
+                let device = &self.device;
+                return Err(Failure::Unable(format!(
+                    "{device} has an ingress qdisc, which knows no egress; replace it by clsact (`tc qdisc del dev {device} \
+                     ingress; tc qdisc add dev {device} clsact`)"
+                )));
+            }
+            outside.handle(HANDLE_OUT).attach().map_err(unable)?;
+            Ok([(inside, id), (outside, outside.query().map_err(unable)?)])
+        });
+        if attached.is_err() {
+            // It is the failure above that counts.
+            let _also = outside.handle(HANDLE_OUT).detach();
+            let _also = inside.detach();
+        }
+        self.hooks = Some(attached?);
         Ok(())
     }
 
@@ -196,11 +215,40 @@ impl Plane for Datapath {
         Ok(std::mem::take(&mut *self.arrived.borrow_mut()))
     }
 
+    fn keep_attached(&mut self) -> Result<bool, Failure> {
+        let Some(hooks) = &mut self.hooks else { return Ok(false) };
+        let device = self.device.clone();
+        let mut gone = false;
+        for (hook, program) in hooks {
+            match hook.query() {
+                Ok(found) if found == *program => {}
+                Ok(_) => {
+                    // Whoever has replaced them has its own.
+                    self.hooks = None;
+                    return Err(Failure::Failed(format!(
+                        "other programs have replaced those of this agent at {device}"
+                    )));
+                }
+                Err(_) => gone = true,
+            }
+        }
+        if gone {
+            let failed = |failure| Failure::Failed(format!("the programs at {device} were removed: {failure}"));
+            self.attach().map_err(failed)?;
+        }
+        Ok(gone)
+    }
+
     fn detach(&mut self) -> Result<(), Failure> {
-        let Some((mut inside, mut outside)) = self.hooks.take() else { return Ok(()) };
-        // The program that sends by the tunnel is detached before the one that reads it.
-        outside.detach().map_err(failed("detaching"))?;
-        inside.detach().map_err(failed("detaching"))
+        let Some([mut inside, mut outside]) = self.hooks.take() else { return Ok(()) };
+        // The program that sends by the tunnel is detached before the one that reads it, which goes in any case. One that
+        // is not there any more need not be detached.
+        let detach = |(hook, program): &mut (TcHook, u32)| match hook.query() {
+            Ok(found) if found == *program => hook.detach().map_err(failed("detaching")),
+            Ok(_) | Err(_) => Ok(()),
+        };
+        let outcome = detach(&mut outside);
+        outcome.and(detach(&mut inside))
     }
 }
 
@@ -222,7 +270,7 @@ impl Marker {
         let mut value = [0u8; 24];
         value[16..20].copy_from_slice(&above.to_ne_bytes());
         put(&state, &0u32.to_ne_bytes(), &value)?;
-        let refused = |error: libbpf_rs::Error| Failure::Refused(format!("the marker cannot be attached: {error:#}"));
+        let refused = |error: libbpf_rs::Error| Failure::Unable(format!("the marker cannot be attached: {error:#}"));
         let mut hook = hook(&object, "edge_mark", index, (Way::Out, MARK_PRIORITY))?;
         hook.create().map_err(refused)?;
         hook.attach().map_err(refused)?;
@@ -232,7 +280,7 @@ impl Marker {
     fn attached(index: u32) -> Result<(TcHook, u32), Failure> {
         let object = load(MARK)?;
         let mut hook = hook(&object, "edge_mark", index, (Way::Out, MARK_PRIORITY))?;
-        let program = hook.query().map_err(|_| Failure::Refused("there is no marker at this device".to_owned()))?;
+        let program = hook.query().map_err(|_| Failure::Unable("there is no marker at this device".to_owned()))?;
         Ok((hook, program))
     }
 

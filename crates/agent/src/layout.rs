@@ -131,18 +131,20 @@ pub struct Received {
 pub struct Echo {
     /// Round trips, sum over samples, in 256 ns.
     pub rtt: u64,
-    /// One-way delays, likewise, assuming synchronized clocks.
-    pub one_way: u64,
+    /// Arrivals less departures less `origin`, by two clocks, likewise.
+    pub apart: i64,
     /// Samples.
     pub samples: u32,
     /// Packets the peer has received, as last reported.
     pub packets: u32,
     /// Stamp of the last sample.
     pub last: u32,
+    /// What `apart` counts from. If it changes, so does the meaning of the sum.
+    pub origin: u32,
     /// Life of the agent that reported.
     pub instance: u16,
     /// Unused.
-    pub spare: u16,
+    pub spare: [u16; 3],
 }
 
 /// `struct edge_burst`.
@@ -241,8 +243,8 @@ pub struct Event {
     pub probe: u32,
     /// Its round trip, in 256 ns.
     pub rtt: u32,
-    /// Its one-way delay.
-    pub one_way: u32,
+    /// Its arrival there less its departure here, by two clocks.
+    pub apart: u32,
     /// Way.
     pub way: u16,
     /// Port.

@@ -8,10 +8,12 @@
 //! config.rs, plan.rs   the request                  slow.rs     the scheme, its rows, rehearsals and replays
 //! layout.rs, shim.rs   the formats of both halves   plane.rs    the fast half's interface; datapath.rs: the kernel's
 //! talk.rs              agents among themselves      probes.rs   probes, paths.rs: which port takes which path
-//! health.rs            dead paths                   agent.rs    the loop that ties them; status.rs its reports
+//! health.rs            dead paths                   reach.rs    peers that do not answer by the tunnel
+//! clocks.rs            one-way delays, two clocks   agent.rs    the loop that ties them; status.rs its reports
 //! ```
 
 pub mod agent;
+pub mod clocks;
 pub mod config;
 #[cfg(feature = "datapath")]
 pub mod datapath;
@@ -21,6 +23,7 @@ pub mod peer;
 pub mod plan;
 pub mod plane;
 pub mod probes;
+pub mod reach;
 pub mod record;
 pub mod search;
 pub mod shim;
@@ -35,8 +38,10 @@ use std::fmt;
 /// Why the agent does not do what was requested.
 #[derive(Debug)]
 pub enum Failure {
-    /// It was refused before anything was changed.
+    /// What was requested is wrong, and was refused before anything was changed.
     Refused(String),
+    /// This machine does not allow it, or not yet; nothing was changed.
+    Unable(String),
     /// It failed while running.
     Failed(String),
 }
@@ -44,7 +49,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Refused(words) | Failure::Failed(words) => f.write_str(words),
+            Failure::Refused(words) | Failure::Unable(words) | Failure::Failed(words) => f.write_str(words),
         }
     }
 }

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
             eprintln!("spinewise-agent: {failure}");
             match failure {
                 Failure::Refused(_) => ExitCode::from(2),
-                Failure::Failed(_) => ExitCode::from(1),
+                Failure::Unable(_) | Failure::Failed(_) => ExitCode::from(1),
             }
         }
     }
@@ -87,3 +87,5 @@ fn mark(words: &[String]) -> Result<(), Failure> {
 
 #[cfg(feature = "datapath")]
 mod daemon;
+#[cfg(feature = "datapath")]
+mod route;

@@ -5,10 +5,12 @@ mod headers;
 mod tell;
 
 use crate::Failure;
+use crate::clocks::Clocks;
 use crate::config;
 use crate::health::{Same, Turn, Watch};
 use crate::layout::{EVENTS_LOST, Headers, State, Table, WAYS};
 use crate::plane::Plane;
+use crate::reach::Reach;
 use crate::search::{Path, Search};
 use crate::slow::Slow;
 use crate::table::{Manners, Paths, table};
@@ -57,6 +59,8 @@ pub struct Peer {
     pub greeted: u64,
     /// The current search for its paths.
     pub search: Option<Search>,
+    /// How many have begun.
+    pub searches: u64,
     /// When the next one is due.
     pub search_at: u64,
     /// Its paths, as found.
@@ -73,6 +77,14 @@ pub struct Peer {
     pub watch: Watch,
     /// Mean delays of the last samples by path, ns: round trip, and one way.
     pub delays: Vec<(u64, u64)>,
+    /// Whether its data path answers.
+    pub reach: Reach,
+    /// Paths on which only short packets arrive, as last found.
+    pub narrow: usize,
+    /// Length of the longest packet that goes to it by the tunnel, outer headers included.
+    pub longest: u16,
+    /// How its clock differs from the one here.
+    pub clocks: Clocks,
     /// When traffic to it last left.
     active_at: u64,
     active: bool,
@@ -141,6 +153,7 @@ impl Peer {
             reached: 0,
             greeted: 0,
             search: None,
+            searches: 0,
             search_at: 0,
             found: Vec::new(),
             paths: Paths::default(),
@@ -152,6 +165,10 @@ impl Peer {
             via: BTreeMap::new(),
             saw: (Vec::new(), Vec::new()),
             delays: vec![(0, 0); WAYS],
+            reach: Reach::default(),
+            narrow: 0,
+            longest: 0,
+            clocks: Clocks::default(),
             active_at: 0,
             active: false,
             manners: Manners::default(),
@@ -188,6 +205,8 @@ impl Peer {
     /// The fast half is gone.
     pub fn renew(&mut self, step: &mut Step<'_>, instance: u16) -> Result<(), Failure> {
         self.instance = instance;
+        // Its machine may have started anew, and its clock with it.
+        self.clocks = Clocks::default();
         if self.active {
             step.slow.learnt(step.time(), self.host, Way::ANY, Event::FlowEnd);
         }
@@ -240,6 +259,10 @@ impl Peer {
     /// The fast half is gone.
     pub fn account(&mut self, step: &mut Step<'_>) -> Result<(), Failure> {
         self.before = std::mem::replace(&mut self.state, step.plane.state(self.host)?);
+        let mut echoes = self.before.echo.iter().zip(&self.state.echo);
+        if echoes.any(|(before, now)| before.samples != now.samples) {
+            self.reach.answered();
+        }
         let (old, new) = (&self.before, &self.state);
         let (units, packets) = (new.cursor.wrapping_sub(old.cursor), new.packets.wrapping_sub(old.packets));
         if packets > 0 {
@@ -353,6 +376,7 @@ impl Peer {
     /// The fast half is gone.
     pub fn leave_plain(&mut self, plane: &mut dyn Plane) -> Result<(), Failure> {
         self.stage = Stage::Plain;
+        self.reach = Reach::default();
         self.table = Table::zeroed();
         plane.publish(self.host, &self.table)
     }

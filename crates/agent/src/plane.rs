@@ -47,6 +47,12 @@ pub trait Plane {
     /// The fast half is gone.
     fn events(&mut self) -> Result<Vec<Event>, Failure>;
 
+    /// Makes sure that it is attached. Returns whether it had to be attached again.
+    ///
+    /// # Errors
+    /// It is not, and cannot be.
+    fn keep_attached(&mut self) -> Result<bool, Failure>;
+
     /// Detaches itself: traffic is plain from now on.
     ///
     /// # Errors

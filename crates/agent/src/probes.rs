@@ -7,6 +7,7 @@
 use crate::Failure;
 use crate::layout::{Event, TICK_NS};
 use crate::shim::{Kind, Outer, ROOM, Shim};
+use rustix::net::sockopt::{Ipv4PathMtuDiscovery, set_ip_mtu_discover};
 use socket2::{Domain, Protocol, Socket, Type};
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
@@ -20,6 +21,8 @@ pub enum Purpose {
     Search,
     /// Checks whether a path is alive.
     Health,
+    /// Checks whether the peer answers by the tunnel at all.
+    Reach,
 }
 
 /// An outstanding probe.
@@ -37,6 +40,8 @@ pub struct Probe {
     pub way: u16,
     /// Its TTL.
     pub ttl: u8,
+    /// Its length in bytes from the IPv4 header on; 0: as short as can be.
+    pub length: u16,
     /// When it was sent, ns.
     pub sent: u64,
     /// When it counts as lost, ns.
@@ -50,8 +55,8 @@ pub enum By {
     Host {
         /// Round trip, ns.
         rtt: u64,
-        /// One-way delay, assuming synchronized clocks, ns.
-        one_way: u64,
+        /// Arrival there less departure here, in ticks of two clocks.
+        apart: u32,
         /// Whether it was marked on its way there.
         marked: bool,
     },
@@ -82,9 +87,11 @@ impl Prober {
     /// No privilege (CAP_NET_RAW).
     pub fn open(me: Ipv4Addr, port: u16, instance: u16) -> Result<Prober, Failure> {
         let refused =
-            |error: std::io::Error| Failure::Refused(format!("raw sockets for probes: {error} (needs CAP_NET_RAW)"));
+            |error: std::io::Error| Failure::Unable(format!("raw sockets for probes: {error} (needs CAP_NET_RAW)"));
         let raw = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255))).map_err(refused)?;
         raw.set_header_included_v4(true).map_err(refused)?;
+        // Routes leave room for the tunnel's headers, which these packets have already: what counts is the device.
+        set_ip_mtu_discover(&raw, Ipv4PathMtuDiscovery::PROBE).map_err(|error| refused(error.into()))?;
         let icmp = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::ICMPV4)).map_err(refused)?;
         let here = SocketAddrV4::new(me, 0);
         icmp.bind(&here.into()).map_err(refused)?;
@@ -123,13 +130,15 @@ impl Prober {
             dst: probe.address.octets(),
             from: probe.port,
             to: self.port,
-            length: ROOM as u16,
-            ecn: 2,
+            length: probe.length.max(ROOM as u16),
+            tos: 2,
             ttl,
             id: self.next as u16,
         };
         // A probe that cannot be sent now is lost, as on any network, and given up in time.
-        let taken = self.raw.send_to(&shim.write(&outer), SocketAddrV4::new(probe.address, 0)).is_ok();
+        let mut packet = shim.write(&outer).to_vec();
+        packet.resize(usize::from(outer.length), 0);
+        let taken = self.raw.send_to(&packet, SocketAddrV4::new(probe.address, 0)).is_ok();
         self.under_way.insert(self.next, probe);
         taken
     }
@@ -148,9 +157,7 @@ impl Prober {
         let ns = |ticks: u32| u64::from(ticks) * TICK_NS;
         // The host that answers says when the probe was sent; that cannot be earlier than its actual time.
         let rtt = ns(event.rtt).min(event.at.saturating_sub(probe.sent));
-        // Clocks that are not synchronized give nonsense there; half the round trip is used instead.
-        let one_way = Some(ns(event.one_way)).filter(|one_way| *one_way <= rtt).unwrap_or(rtt / 2);
-        Some((probe, By::Host { rtt, one_way, marked: event.marked > 0 }))
+        Some((probe, By::Host { rtt, apart: event.apart, marked: event.marked > 0 }))
     }
 
     /// Returns answers of switches that have come, and probes that are given up.

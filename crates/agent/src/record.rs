@@ -12,6 +12,8 @@ use std::path::Path;
 /// Something that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happened {
+    /// This agent begins.
+    Began,
     /// A peer's agent has answered.
     PeerUp {
         /// Which.
@@ -22,6 +24,22 @@ pub enum Happened {
         /// Which.
         host: u32,
     },
+    /// Its agent talks, but nothing comes back from the tunnel.
+    TunnelSilent {
+        /// Which.
+        host: u32,
+    },
+    /// Packets of full length are lost on paths to a peer that let short ones through.
+    MtuTooSmall {
+        /// The host they lead to.
+        host: u32,
+        /// Their number, of those found.
+        count: usize,
+        /// The length, outer headers included.
+        bytes: u16,
+    },
+    /// Programs had been removed from the device, and were attached again.
+    Reattached,
     /// The paths to a peer have changed.
     Paths {
         /// The host they lead to.
@@ -50,8 +68,14 @@ pub enum Happened {
 impl Happened {
     fn told(self, at: (&str, Value)) -> Value {
         let (what, mut told) = match self {
+            Happened::Began => ("began", json!({})),
             Happened::PeerUp { host } => ("peer_up", json!({ "host": host })),
             Happened::PeerGone { host } => ("peer_gone", json!({ "host": host })),
+            Happened::TunnelSilent { host } => ("tunnel_silent", json!({ "host": host })),
+            Happened::MtuTooSmall { host, count, bytes } => {
+                ("mtu_too_small", json!({ "host": host, "paths": count, "bytes": bytes }))
+            }
+            Happened::Reattached => ("reattached", json!({})),
             Happened::Paths { host, count } => ("paths", json!({ "host": host, "count": count })),
             Happened::PathDead { host, way, why } => {
                 let ms = |ns: u64| (ns / 1_000) as f64 / 1e3;
@@ -76,13 +100,16 @@ pub struct Record {
 }
 
 impl Record {
-    /// Written to this file, if one is given.
+    /// Written to the end of this file, if one is given: what agents before this one have recorded stays.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn open(path: Option<&Path>) -> Result<Record, Failure> {
-        let file = path.map(File::create).transpose();
-        let file = file.map_err(|error| Failure::Refused(format!("record: {error}")))?.map(BufWriter::new);
+        let open = |path: &Path| {
+            let file = File::options().create(true).append(true).open(path);
+            file.map_err(|error| Failure::Unable(format!("record {}: {error}", path.display())))
+        };
+        let file = path.map(open).transpose()?.map(BufWriter::new);
         Ok(Record { file, events: VecDeque::new(), flushed: 0 })
     }
 

@@ -1,16 +1,18 @@
 //! Which source port takes which path to a peer: a search, as traceroute does it with a fixed flow (Paris traceroute).
 //!
 //! Ports are traced a few at a time, each by a probe with TTL 2, then 3, and so on until the peer itself answers; the
-//! first hop is the same for all, because a host has one way out. A search ends when the probability of having missed
+//! first hop is the same for all, because a host has one way out. Then one as long as the longest packet must arrive. A search ends when the probability of having missed
 //! one more path, all being equally likely, is only [`MISSED`] (the stopping rule of Multipath Detection, Augustin et
 //! al., 2007), or when as many ports have been traced as are allowed.
 //!
 //! A switch that was silent may have been late, or its answer lost. Ports whose path differs from another's only in
 //! silent hops are therefore traced again, one after another, beyond the allowed number. If one is silent [`AGAIN`]
-//! more times, its path counts as separate, and so do those of the others that look the same.
+//! more times, its path counts as separate, and so do those of the others that look the same. Not so if one of its known
+//! hops is on a single path of those that answer throughout: then it is that path, and a switch had no answers left
+//! (net.ipv4.icmp_ratelimit). A switch that never answers is missed if it shares all other hops with one that does.
 
 use spinewise_policy::Rng;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 /// Probability of a path that is not found.
@@ -27,6 +29,9 @@ const AGAIN: u8 = 2;
 
 /// Ports are drawn from here up (RFC 6335: the dynamic range), except the last, which stands for none in ELAB.
 const FIRST_PORT: u16 = 0xc000;
+
+/// As a TTL: as far as it takes, and as long as the longest packet of the tunnel.
+pub const FULL: u8 = u8::MAX;
 
 /// A path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +62,8 @@ struct Trace {
     asks: bool,
     /// The peer has confirmed that.
     arrives: bool,
+    /// All hops are known, and a packet of full length is on its way.
+    fills: bool,
 }
 
 /// A search for the paths to one peer.
@@ -65,6 +72,8 @@ pub struct Search {
     under_way: BTreeMap<u16, Trace>,
     waiting: Vec<u16>,
     found: Vec<Path>,
+    /// Paths on which only short packets arrive.
+    narrow: Vec<Path>,
     /// Ports that have been traced again, and how many times.
     again: BTreeMap<u16, u8>,
     traced: u32,
@@ -73,7 +82,7 @@ pub struct Search {
     rng: Rng,
 }
 
-/// A probe that a search requests: source port, and TTL or 0 for one that goes all the way.
+/// A probe that a search requests: source port, and TTL, or 0 for one that goes all the way, or [`FULL`].
 pub type Wanted = (u16, u8);
 
 impl Search {
@@ -83,6 +92,7 @@ impl Search {
             under_way: BTreeMap::new(),
             waiting: known.to_vec(),
             found: Vec::new(),
+            narrow: Vec::new(),
             again: BTreeMap::new(),
             traced: 0,
             most_ports,
@@ -117,7 +127,14 @@ impl Search {
         let times = |path: &Path| self.again.get(&path.port).copied().unwrap_or(0);
         let is_known = |path: &Path| self.found.iter().any(|one| one.hops == path.hops && times(one) >= AGAIN);
         let may_be_another = |path: &Path| self.found.iter().any(|other| path.may_be(other));
-        self.found.iter().position(|path| may_be_another(path) && !is_known(path))
+        let whole = self.whole();
+        self.found.iter().position(|path| may_be_another(path) && !is_known(path) && !is_one_of(path, &whole))
+    }
+
+    /// The paths on which every switch has answered.
+    fn whole(&self) -> BTreeSet<&[Ipv4Addr]> {
+        let answers = |path: &&Path| !path.hops.iter().any(Ipv4Addr::is_unspecified);
+        self.found.iter().filter(answers).map(|path| &path.hops[..]).collect()
     }
 
     fn is_enough(&self) -> bool {
@@ -150,6 +167,10 @@ impl Search {
             (trace.asks, trace.arrives) = (false, true);
             return self.hop(port, Ipv4Addr::UNSPECIFIED);
         }
+        if !trace.fills {
+            (trace.fills, trace.tries) = (true, 0);
+            return Some((port, FULL));
+        }
         let trace = self.under_way.remove(&port)?;
         self.found.push(Path { hops: trace.hops, port });
         None
@@ -160,8 +181,14 @@ impl Search {
         let trace = self.under_way.get_mut(&port)?;
         trace.tries += 1;
         if trace.tries < TRIES {
-            let ttl = if trace.asks { 0 } else { trace.hops.len() as u8 + 2 };
-            return Some((port, ttl));
+            let onward = trace.hops.len() as u8 + 2;
+            let ttl = if trace.fills { FULL } else { onward };
+            return Some((port, if trace.asks { 0 } else { ttl }));
+        }
+        if trace.fills {
+            let hops = self.under_way.remove(&port)?.hops;
+            self.narrow.push(Path { hops, port });
+            return None;
         }
         if trace.asks {
             // A port by which nothing arrives is not a path, and is not traced to its end.
@@ -184,13 +211,31 @@ impl Search {
         self.paths().into_iter().map(keeps).collect()
     }
 
+    /// The number of paths on which only short packets arrive.
+    pub fn narrow(&self) -> usize {
+        let fits = |path: &Path| self.found.iter().any(|found| found.hops == path.hops);
+        let narrow = self.narrow.iter().filter(|path| !fits(path)).map(|path| &path.hops);
+        narrow.collect::<BTreeSet<_>>().len()
+    }
+
     /// The paths that were found, in an order that is the same for all hosts of a rack; each by its lowest port.
     pub fn paths(&self) -> Vec<Path> {
-        let mut found = self.found.clone();
+        let whole = self.whole();
+        let mut found: Vec<Path> = self.found.iter().filter(|path| !is_one_of(path, &whole)).cloned().collect();
         found.sort();
         found.dedup_by(|later, first| later.hops == first.hops);
         found
     }
+}
+
+/// Whether a path with silent switches is one of those without, as a hop tells that only that one has.
+fn is_one_of(path: &Path, whole: &BTreeSet<&[Ipv4Addr]>) -> bool {
+    let fits = |hops: &[Ipv4Addr]| path.may_be(&Path { hops: hops.to_vec(), port: 0 });
+    let tells = |(at, hop): (usize, &Ipv4Addr)| {
+        let mut having = whole.iter().filter(|hops| !hop.is_unspecified() && hops.get(at) == Some(hop));
+        having.next().is_some_and(|hops| fits(hops)) && having.next().is_none()
+    };
+    whole.len() > 1 && path.hops.iter().enumerate().any(tells)
 }
 
 /// Ports to trace, if this many paths have been found, before it may be assumed that there are no more.
@@ -293,6 +338,24 @@ mod tests {
             let hops = |paths: &[Path]| paths.iter().map(|path| path.hops.clone()).collect::<Vec<_>>();
             assert_eq!(hops(&found.paths()), hops(&clean));
         }
+    }
+
+    #[test]
+    fn a_switch_that_answers_rarely_makes_no_further_paths() {
+        let asked = std::cell::Cell::new(0u32);
+        let found = search(|port, ttl, _| {
+            asked.set(asked.get() + u32::from(ttl == 3));
+            if ttl == 3 && !asked.get().is_multiple_of(5) { None } else { all_answer(port, ttl) }
+        });
+        let hops = |paths: &[Path]| paths.iter().map(|path| path.hops.clone()).collect::<Vec<_>>();
+        assert_eq!(hops(&found.paths()), hops(&search(|port, ttl, _| all_answer(port, ttl)).paths()));
+    }
+
+    #[test]
+    fn a_path_that_only_short_packets_pass_is_none() {
+        let found = search(|port, ttl, _| all_answer(port, ttl).filter(|_| ttl != FULL || port % 4 != 2));
+        let spines: Vec<u8> = found.paths().iter().map(|path| path.hops[0].octets()[3]).collect();
+        assert_eq!((spines, found.narrow()), (vec![0, 1, 3], 1));
     }
 
     #[test]

@@ -101,8 +101,8 @@ pub struct Outer {
     pub to: u16,
     /// Bytes in all.
     pub length: u16,
-    /// Bits of ECN.
-    pub ecn: u8,
+    /// DSCP and ECN.
+    pub tos: u8,
     /// Hops it may go.
     pub ttl: u8,
     /// Identification of IPv4.
@@ -114,7 +114,7 @@ impl Shim {
     pub fn write(&self, outer: &Outer) -> [u8; ROOM] {
         let mut bytes = [0; ROOM];
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
-        put(0, &[0x45, outer.ecn & 3]);
+        put(0, &[0x45, outer.tos]);
         put(2, &outer.length.to_be_bytes());
         put(4, &outer.id.to_be_bytes());
         put(6, &[0x40, 0, outer.ttl, 17]);

@@ -115,7 +115,7 @@ impl Desk {
     /// # Errors
     /// Another agent listens there, or the path is impossible.
     pub fn open(path: &Path) -> Result<Desk, crate::Failure> {
-        let refused = |words: String| crate::Failure::Refused(format!("socket {}: {words}", path.display()));
+        let refused = |words: String| crate::Failure::Unable(format!("socket {}: {words}", path.display()));
         if UnixStream::connect(path).is_ok() {
             return Err(refused("another agent is running there".to_owned()));
         }
@@ -155,14 +155,20 @@ impl Drop for Desk {
     }
 }
 
+/// An agent that is stopped or hangs is not waited for any longer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Asks a running agent.
 ///
 /// # Errors
 /// Nothing answers there.
 pub fn ask(path: &Path, what: &str) -> Result<String, crate::Failure> {
     let refused =
-        |error: std::io::Error| crate::Failure::Refused(format!("no agent answers at {}: {error}", path.display()));
+        |error: std::io::Error| crate::Failure::Unable(format!("no agent answers at {}: {error}", path.display()));
     let mut stream = UnixStream::connect(path).map_err(refused)?;
+    for timeout in [UnixStream::set_read_timeout, UnixStream::set_write_timeout] {
+        timeout(&stream, Some(PATIENCE)).map_err(refused)?;
+    }
     stream.write_all(format!("{what}\n").as_bytes()).map_err(refused)?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).map_err(refused)?;

@@ -41,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         completions.answer(parser)
         args = parser.parse(words)
         signal.signal(signal.SIGTERM, terminate)
+        # A terminal that is closed; under nohup it is ignored, and stays so.
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, terminate)
         with notes_on_stderr():
             code: int = args.command(args)
         sys.stdout.flush()
@@ -119,7 +122,7 @@ def notes_on_stderr() -> Iterator[None]:
 
 
 def terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
-    """Leave on SIGTERM through the clean-up of every open block."""
+    """Leave on SIGTERM or SIGHUP through the clean-up of every open block."""
     raise SystemExit(exits.TERMINATED)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import time
 from contextlib import suppress
 from dataclasses import dataclass
@@ -91,12 +90,12 @@ def remove(name: str) -> None:
     """Remove everything of a lab, its record first, so that remnants are recognised as such."""
     state.forget(name)
     found = state.namespaces(name)
-    running = [pid for namespace in found for pid in processes(namespace)]
+    running = [pid for namespace in found for pid in state.processes(namespace)]
     for pid in running:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     end = time.monotonic() + PATIENCE_S
-    while running and time.monotonic() < end and any(processes(namespace) for namespace in found):
+    while running and time.monotonic() < end and any(state.processes(namespace) for namespace in found):
         time.sleep(0.02)
     if found:
         machine.said(["ip", "-b", "-"], "".join(f"netns del {namespace}\n" for namespace in found))
@@ -114,12 +113,6 @@ def same_fabric(one: Plan, other: Plan) -> bool:
     )
 
 
-def processes(namespace: str) -> list[int]:
-    """The processes in a namespace."""
-    done = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False)
-    return [int(word) for word in done.stdout.split()]
-
-
 def status() -> list[Status]:
     """All existing labs."""
     return [one(name) for name in state.names()]
@@ -129,7 +122,7 @@ def one(name: str) -> Status:
     """A lab as it is found."""
     kept = state.read(name)
     found = state.namespaces(name)
-    running = sum(len(processes(namespace)) for namespace in found)
+    running = sum(len(state.processes(namespace)) for namespace in found)
     try:
         with state.held(name):
             busy = False

@@ -17,7 +17,8 @@ SYS = Path("/proc/sys/net")
 CONFIG = Path("/proc/config.gz")
 PROGRAMS = {"ip": "iproute2", "tc": "iproute2"}
 SETTER = 'while read -r name value; do echo "$value" > "/proc/sys/net/$name" || exit 1; done'
-TRIAL = "spinewise-trial."
+TRIAL = "spinewise.trial."
+"""The prefix of a namespace that is no lab's."""
 BUCKET = ("qdisc", "add", "dev", "t0", "root", "tbf", "rate", "1mbit", "burst", "4000", "limit", "9000")
 
 

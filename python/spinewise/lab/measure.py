@@ -46,6 +46,8 @@ def run(plan: Plan, simulated: Result, tell: Tell = lambda _: None) -> Pair:
     if acts:
         mark(plan, broken=True)
     begun = time.monotonic()
+    if left := steer.end_leftovers(plan):
+        tell(f"ended {len(left)} agents of a command that was killed")
     end_ns = round(float(simulated.spec["run"]["until_us"]) * 1000)
     with ExitStack() as stack:
         agents = stack.enter_context(steer.steered(plan, stack.enter_context(scratch()))) if plan.agents else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -78,6 +79,12 @@ def namespaces(name: str) -> list[str]:
     return []
 
 
+def processes(namespace: str) -> list[int]:
+    """The processes in a namespace."""
+    done = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False)
+    return [int(word) for word in done.stdout.split()]
+
+
 def names() -> list[str]:
     """All labs that have left a trace."""
     found: set[str] = set()
@@ -86,7 +93,7 @@ def names() -> list[str]:
     with suppress(OSError):
         mine = [entry for entry in os.listdir(NAMESPACES) if entry.startswith(PREFIX)]
         found |= {entry[len(PREFIX) :].partition(".")[0] for entry in mine if "." in entry[len(PREFIX) :]}
-    return sorted(found - {"trial"})
+    return sorted(found)
 
 
 @contextmanager

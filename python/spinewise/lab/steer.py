@@ -11,6 +11,7 @@ import select
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from pathlib import Path
 from typing import TextIO, cast
 
 from spinewise.errors import SpecError
-from spinewise.lab import machine
+from spinewise.lab import machine, state
 from spinewise.lab.machine import LabError
 from spinewise.lab.plan import Plan
 from spinewise.lab.traffic import PRIORITY
@@ -27,9 +28,13 @@ from spinewise.lab.traffic import PRIORITY
 PROGRAM, VARIABLE = "spinewise-agent", "SPINEWISE_AGENT"
 BUILT = tuple(Path("target") / profile / PROGRAM for profile in ("release", "quick", "debug"))
 PATIENCE_S = 20.0
+LEAVING_S = 5.0
+"""The time that an agent has to leave."""
 MOST_WORDS = 8_000
 """The length kept of the last output of an agent."""
 ACK_BYTES = 64
+PROBES_PER_S = 500
+"""Probes a second with which a host looks for its paths."""
 Json = dict[str, object]
 
 
@@ -106,6 +111,8 @@ def config(plan: Plan, host: str, folder: Path) -> Json:
             "mss": int(plan.spec["transport"]["mss_bytes"]),
             "mtu": plan.mtu,
         },
+        # The hosts of a rack share them, and a lab's switches answer them all.
+        "discovery": {"probes_per_s": PROBES_PER_S * list(plan.leaf_of.values()).count(plan.leaf_of[host])},
         "health": {"enabled": True, "silent_ms": plan.silent_ms} if plan.silent_ms else {"enabled": False},
         "socket": str(folder / f"{host}.sock"),
         "record": str(folder / f"{host}.jsonl"),
@@ -132,14 +139,10 @@ def checked(plan: Plan) -> None:
         SpecError: there is no agent, or it refuses.
     """
     found = program()
-    folder = Path(f"/tmp/spinewise-check-{os.getpid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    try:
-        path = folder / "config.json"
-        path.write_text(json.dumps(config(plan, plan.hosts[0], folder)))
+    with tempfile.TemporaryDirectory(prefix="spinewise-check-") as folder:
+        path = Path(folder) / "config.json"
+        path.write_text(json.dumps(config(plan, plan.hosts[0], Path(folder))))
         done = subprocess.run([found, "check", "--config", str(path)], capture_output=True, text=True, check=False)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     if done.returncode:
         why = done.stderr.strip() or f"exit {done.returncode}"
         raise SpecError("scheme.name", plan.spec["scheme"]["name"], "a scheme that agents run", why)
@@ -172,6 +175,28 @@ def steered(plan: Plan, folder: Path) -> Iterator[Steering]:
         made.told = {host: made.status(host) for host in plan.hosts}
     finally:
         stop(made.running.values())
+
+
+def end_leftovers(plan: Plan) -> list[int]:
+    """End agents that a command that was killed has left in a lab, which must be held. Return which."""
+    found = {pid for host in plan.hosts for pid in state.processes(plan.namespace(host)) if is_agent(pid)}
+    end = time.monotonic() + LEAVING_S
+    left = found
+    while left:
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL if time.monotonic() > end else signal.SIGTERM)
+        time.sleep(0.05)
+        left = {pid for pid in left if is_agent(pid)}
+    return sorted(found)
+
+
+def is_agent(pid: int) -> bool:
+    """Whether a process is a running agent."""
+    with suppress(OSError):
+        words = (Path("/proc") / str(pid) / "cmdline").read_bytes().split(b"\0")
+        return words[1:3] == [b"run", b"--config"]
+    return False
 
 
 def wait_ready(made: Steering, host: str) -> None:

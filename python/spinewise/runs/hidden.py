@@ -72,11 +72,11 @@ def hidden_file(destination: Path) -> Iterator[tuple[Path, int]]:
 
 @contextmanager
 def signals_wait() -> Iterator[None]:
-    """Delay Ctrl-C and SIGTERM until after the block, so that whatever it creates is recorded."""
+    """Delay Ctrl-C, SIGTERM and SIGHUP until after the block, so that whatever it creates is recorded."""
     usual: dict[int, Handler] = {}
     came: list[tuple[int, FrameType | None]] = []
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             handler = signal.getsignal(number)
             if callable(handler):
                 usual[number] = handler

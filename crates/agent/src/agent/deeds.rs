@@ -1,11 +1,13 @@
 //! The loop's actions: probes, paths that die or come back, and the scheme's wishes.
 
 use super::{Agent, GREETING, SEARCH_PATIENCE};
+use crate::clocks::Clocks;
 use crate::health::Turn;
 use crate::peer::Stage;
 use crate::plane::Plane;
 use crate::probes::{By, Probe, Purpose};
 use crate::record::Happened;
+use crate::search::{FULL, Wanted};
 use crate::slow::Wish;
 use crate::talk::Talk;
 use spinewise_policy::{Device, Event, Port, Span, Way};
@@ -27,12 +29,16 @@ impl<P: Plane> Agent<P> {
     /// A probe was answered, or not.
     pub(super) fn probe_ended(&mut self, now: u64, probe: Probe, by: By) {
         let Some(at) = self.at(probe.to) else { return };
+        if let By::Host { .. } = by {
+            self.peers[at].reached = now;
+            self.peers[at].reach.answered();
+        }
         match probe.purpose {
             Purpose::Scheme => {
                 if let (By::Switch(address), 2) = (by, probe.ttl) {
                     self.peers[at].via.insert(probe.port, address);
                 }
-                let event = event_of(probe, by, now);
+                let event = event_of(probe, by, now, &mut self.peers[at].clocks);
                 self.slow.learnt(self.slow.time(now), probe.to, Way(probe.way), event);
             }
             Purpose::Search => {
@@ -43,18 +49,18 @@ impl<P: Plane> Agent<P> {
                     By::Switch(address) => search.hop(probe.port, address),
                     By::Nobody => search.silent(probe.port),
                 };
-                let next = next.map(|(port, ttl)| search_probe(peer.host, peer.address, port, ttl));
+                let next = next.map(|wanted| search_probe((peer.host, peer.address, peer.longest), wanted));
                 self.wanted.extend(next);
             }
             Purpose::Health => {
                 let way = usize::from(probe.way);
                 let By::Host { rtt, .. } = by else { return };
-                self.peers[at].reached = now;
                 let turn = self.peers[at].watch.answered(way, probe.sent, rtt);
                 if let Some(turn) = turn {
                     self.path_turned(now, at, way, turn);
                 }
             }
+            Purpose::Reach => self.reach_ended(now, at, probe, by),
         }
     }
 
@@ -91,7 +97,7 @@ impl<P: Plane> Agent<P> {
                     };
                     let (address, give_up) = (peer.address, (give_up.0 / 1000).max(self.config.step_us * 2_000));
                     let (purpose, way) = (Purpose::Scheme, way.0);
-                    let probe = Probe { purpose, to, address, port, way, ttl, sent: now, give_up };
+                    let probe = Probe { purpose, to, address, port, way, ttl, length: 0, sent: now, give_up };
                     // Probes that switches answer are paced as those of a search are.
                     if ttl > 0 {
                         self.wanted.push_back(probe);
@@ -104,11 +110,13 @@ impl<P: Plane> Agent<P> {
         }
     }
 
-    /// Probes that switches answer go no faster than switches may answer (net.ipv4.icmp_msgs_per_sec).
+    /// Probes that switches answer go no faster than switches may answer (net.ipv4.icmp_msgs_per_sec). The hosts of a
+    /// rack share what its leaf may.
     pub(super) fn send_wanted(&mut self, now: u64) {
         /// The most sent at once.
         const BURST: f64 = 16.0;
-        let rate = f64::from(self.config.discovery.probes_per_s);
+        let mine = self.config.hosts.iter().filter(|host| host.rack == self.config.me().rack).count();
+        let rate = f64::from(self.config.discovery.probes_per_s) / mine as f64;
         self.tokens = (self.tokens + (now - self.filled) as f64 * 1e-9 * rate).min(BURST);
         self.filled = now;
         while self.tokens >= 1.0 {
@@ -119,17 +127,19 @@ impl<P: Plane> Agent<P> {
     }
 }
 
-pub(super) fn search_probe(to: u32, address: Ipv4Addr, port: u16, ttl: u8) -> Probe {
-    Probe { purpose: Purpose::Search, to, address, port, way: 0, ttl, sent: 0, give_up: SEARCH_PATIENCE }
+/// A probe that a search wants, to a peer with this number, address and length of the longest packet.
+pub(super) fn search_probe((to, address, longest): (u32, Ipv4Addr, u16), (port, ttl): Wanted) -> Probe {
+    let (ttl, length) = if ttl == FULL { (0, longest) } else { (ttl, 0) };
+    Probe { purpose: Purpose::Search, to, address, port, way: 0, ttl, length, sent: 0, give_up: SEARCH_PATIENCE }
 }
 
 /// The event that ends a scheme's probe.
-fn event_of(probe: Probe, by: By, now: u64) -> Event {
+fn event_of(probe: Probe, by: By, now: u64, clocks: &mut Clocks) -> Event {
     let since = now.saturating_sub(probe.sent);
     match by {
-        By::Host { rtt, one_way, marked } => Event::ProbeReply {
+        By::Host { rtt, apart, marked } => Event::ProbeReply {
             rtt: Span::from_ns(rtt),
-            one_way: Span::from_ns(one_way),
+            one_way: Span::from_ns(clocks.one_way(now, apart, rtt)),
             marked,
             by: Device::Host(probe.to),
             port: Port(0),

@@ -77,8 +77,13 @@ impl Peer {
             if samples == 0 {
                 continue;
             }
-            let mean = |new: u64, old: u64| new.wrapping_sub(old) / u64::from(samples) * TICK_NS;
-            let (rtt, one_way) = (mean(new.rtt, old.rtt), mean(new.one_way, old.one_way));
+            if old.samples > 0 && old.origin != new.origin {
+                // The clock was set, and the sum is of both.
+                continue;
+            }
+            let rtt = new.rtt.wrapping_sub(old.rtt) / u64::from(samples) * TICK_NS;
+            let apart = new.apart.wrapping_sub(old.apart) / i64::from(samples);
+            let one_way = self.clocks.one_way(step.now, new.origin.wrapping_add(apart as u32), rtt);
             self.delays[number] = (rtt, one_way);
             let bytes = u64::from(step.slow.view.mss);
             let event = Event::Ack { bytes, rtt: Span::from_ns(rtt), one_way: Span::from_ns(one_way), marked: false };

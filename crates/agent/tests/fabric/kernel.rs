@@ -17,7 +17,8 @@ const PEER: [u8; 4] = [10, 11, 0, 2];
 const ETH: usize = 14;
 
 /// Answers of tc programs.
-const OK: u32 = 0;
+/// It goes on to other filters (TC_ACT_UNSPEC).
+const OK: u32 = u32::MAX;
 const SHOT: u32 = 2;
 const REDIRECT: u32 = 7;
 
@@ -72,7 +73,7 @@ fn spoiled(rng: &mut Rng, round: u32) -> Vec<u8> {
         from: 50_000,
         to: PORT,
         length: (ROOM + inside.len()) as u16,
-        ecn: 2,
+        tos: 2,
         ttl: 60,
         id: 0,
     };
@@ -102,11 +103,11 @@ fn a_million_malformed_packets_neither_crash_nor_go_astray_and_all_are_counted()
         let (verdict, counter) = match read {
             _ if !mine => (OK, None),
             Read::NotOurs => (OK, None),
+            _ if !known => (OK, Some(11)),
             Read::Refused(Refused::Short) => (SHOT, Some(7)),
             Read::Refused(Refused::Foreign) => (SHOT, Some(8)),
             Read::Refused(Refused::OtherVersion) => (SHOT, Some(9)),
             Read::Refused(Refused::Malformed) => (SHOT, Some(10)),
-            Read::Ours(_) if !known => (SHOT, Some(11)),
             Read::Ours(Kind::Data) => (OK, Some(2)),
             Read::Ours(Kind::Probe) => (REDIRECT, Some(6)),
             Read::Ours(Kind::Reply) => (SHOT, None),
@@ -180,7 +181,7 @@ fn from_peer(shim: &Shim) -> Vec<u8> {
     let inside = inner(PEER, ME, 4000, 8);
     let inside = if shim.kind == Kind::Data as u8 { &inside[..] } else { &[] };
     let length = (ROOM + inside.len()) as u16;
-    let outer = Outer { src: PEER, dst: ME, from: 50_000, to: PORT, length, ecn: 2, ttl: 60, id: 0 };
+    let outer = Outer { src: PEER, dst: ME, from: 50_000, to: PORT, length, tos: 2, ttl: 60, id: 0 };
     framed(&[&shim.write(&outer), inside].concat())
 }
 
@@ -264,7 +265,7 @@ fn nobody_sends_by_the_tunnel_but_the_agent() {
         let inside = inner(ME, PEER, 4000, 8);
         let inside = if kind == Kind::Data as u8 { &inside[..] } else { &[] };
         let length = (ROOM + inside.len()) as u16;
-        let outer = Outer { src: ME, dst: PEER, from: 40_000, to: PORT, length, ecn: 0, ttl: 64, id: 0 };
+        let outer = Outer { src: ME, dst: PEER, from: 40_000, to: PORT, length, tos: 0, ttl: 64, id: 0 };
         let frame = framed(&[&Shim { kind, ..Shim::default() }.write(&outer), inside].concat());
         plane.test_run("edge_out", &frame).expect("it runs").0
     };
@@ -289,9 +290,51 @@ fn no_answer_takes_longer_than_since_its_probe_left() {
     let mut prober = Prober::open([127, 0, 0, 1].into(), PORT, 1).expect("root may open it");
     let (sent, way, ttl) = (clock(), 0, 0);
     let (purpose, to, address) = (Purpose::Health, TO, [127, 0, 0, 1].into());
-    prober.send(Probe { purpose, to, address, port: 50_000, way, ttl, sent, give_up: 1_000_000_000 });
+    prober.send(Probe { purpose, to, address, port: 50_000, way, ttl, length: 0, sent, give_up: 1_000_000_000 });
     // The peer that answers invents the time at which the probe was sent.
     let event = Event { at: sent + 3_000_000, peer: TO, probe: 1, rtt: u32::MAX, port: 50_000, ..Event::default() };
     let (_, by) = prober.answered(&event).expect("it is under way");
-    assert_eq!(by, By::Host { rtt: 3_000_000, one_way: 0, marked: false });
+    assert_eq!(by, By::Host { rtt: 3_000_000, apart: 0, marked: false });
+}
+
+#[test]
+fn clocks_that_differ_make_samples_all_the_same() {
+    for shift in [0u32, 1 << 25, 1 << 31, u32::MAX - 100] {
+        let mut plane = loaded();
+        let now = (clock() / TICK_NS) as u32;
+        // Two packets of one path: their ways there took 300 and 500 ticks more than what the clocks differ by.
+        for (echo_packets, ago, there) in [(1, 900, 300u32), (2, 800, 500)] {
+            let echo_stamp = now.wrapping_sub(ago);
+            let echo_arrived = echo_stamp.wrapping_add(there).wrapping_add(shift);
+            let shim = Shim { instance: 3, echo_way: 0, echo_packets, echo_stamp, echo_arrived, ..Shim::default() };
+            comes(&mut plane, Shim { stamp: echo_arrived, ..shim });
+        }
+        let echo = plane.state(TO).expect("a table").echo[0];
+        assert_eq!((echo.samples, echo.origin, echo.apart), (2, shift.wrapping_add(300), 200), "{shift}");
+    }
+}
+
+#[test]
+fn outer_headers_have_the_class_of_the_packet_inside() {
+    let mut plane = loaded();
+    tunnelled(&mut plane);
+    for tos in [0, 0xb8, 0xb9, 0x22] {
+        let mut packet = inner(ME, PEER, 4000, 100);
+        packet[1] = tos;
+        let (_, out) = plane.test_run("edge_out", &framed(&packet)).expect("it runs");
+        assert_eq!((out[ETH + 1], out[ETH + ROOM + 1]), (tos, tos));
+    }
+}
+
+#[test]
+fn long_probes_have_short_answers() {
+    let mut plane = loaded();
+    let shim = Shim { kind: Kind::Probe as u8, echo_way: NONE, instance: 3, ..Shim::default() };
+    let outer = Outer { src: PEER, dst: ME, from: 50_000, to: PORT, length: 1_576, tos: 2, ttl: 60, id: 0 };
+    let mut bytes = shim.write(&outer).to_vec();
+    bytes.resize(1_576, 0);
+    let (answer, out) = plane.test_run("edge_in", &framed(&bytes)).expect("it runs");
+    assert_eq!((answer, out.len()), (REDIRECT, ETH + ROOM));
+    let (read, shim) = Shim::read(&out[ETH..], ROOM, PORT);
+    assert_eq!((read, shim.instance), (Read::Ours(Kind::Reply), 3));
 }

@@ -1,6 +1,7 @@
 //! The agent between network namespaces over the kernel's own ECMP, and its programs run by the kernel. These tests need
 //! root and the feature `datapath`: `make test-agent`.
 
+mod hosts;
 mod kernel;
 #[path = "../it/oracle.rs"]
 mod oracle;
@@ -9,6 +10,7 @@ mod tcp;
 
 use rig::{Rig, agent, wait_until};
 use serde_json::Value;
+use spinewise_agent::config::PORT;
 use spinewise_agent::talk::{Speaker, Talk};
 use std::time::Duration;
 
@@ -159,7 +161,7 @@ fn bursts_of_an_agent_that_was_restarted_are_answered() {
     let first = rig.run_by(0, &config(0));
     let agents = [rig.run_by(1, &config(1))];
     rig.wait_met(&agents);
-    // The sender writes down each answer, and checks its file once a second; a new agent begins a new one.
+    // The sender writes down each answer, and checks its file once a second; a new agent goes on in it.
     let answered = || {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         text.lines().filter(|line| line.contains("\"probed\"")).count()
@@ -174,10 +176,11 @@ fn bursts_of_an_agent_that_was_restarted_are_answered() {
     };
     assert!(transfers(600, 40).is_some(), "{} answers", answered());
     first.stop();
+    let before = answered();
     let second = [rig.run_by(0, &config(0))];
     rig.wait_met(&second);
     rig.wait_met(&agents);
-    assert!(transfers(60, 1).is_some(), "the first bursts of a new agent are not answered");
+    assert!(transfers(60, before + 1).is_some(), "the first bursts of a new agent are not answered");
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn what_an_agent_said_that_is_gone_comes_too_late() {
         let socket = std::net::UdpSocket::bind(("10.10.0.2", 0)).expect("a socket");
         let bye = Talk::Bye.write(Speaker { host: 0, instance: 0 });
         for _ in 0..20 {
-            socket.send_to(&bye, ("10.11.0.2", 57_772)).expect("it is sent");
+            socket.send_to(&bye, ("10.11.0.2", PORT + 1)).expect("it is sent");
             std::thread::sleep(Duration::from_millis(5));
         }
     };
@@ -207,22 +210,31 @@ fn what_cannot_be_is_refused_before_anything_is_changed() {
     let rig = Rig::new("f", 2);
     rig.ip(&["-n", &rig.host(0), "route", "change", "default", "via", "10.10.0.1", "mtu", "1590"]);
     let (code, words) = agent(&rig, 0, &rig.config(0, "presto", "{}"), None);
-    assert_eq!(code, Some(2), "{words}");
+    assert_eq!(code, Some(1), "{words}");
     assert!(
         words.contains("MTU too small: packets to 10.11.0.2 may have 1590 bytes and the tunnel adds 76"),
         "{words}"
     );
     rig.ip(&["-n", &rig.host(0), "route", "change", "default", "via", "10.10.0.1", "mtu", "1500"]);
     let (code, words) = agent(&rig, 0, &rig.config(0, "presto", "{}"), Some(65_534));
-    assert_eq!(code, Some(2), "{words}");
+    assert_eq!(code, Some(1), "{words}");
     assert!(words.contains("CAP_NET_RAW"), "{words}");
     let config = rig.config(0, "presto", "{}").replace("\"eth0\"", "\"eth9\"");
     let (code, words) = agent(&rig, 0, &config, None);
-    assert!(code == Some(2) && words.contains("no such device in this network namespace"), "{words}");
+    assert!(code == Some(1) && words.contains("no such device in this network namespace"), "{words}");
+    let config = rig.config(0, "presto", "{}").replace("\"eth0\"", "\"lo\"");
+    let (code, words) = agent(&rig, 0, &config, None);
+    assert!(code == Some(1) && words.contains("the route from 10.10.0.2 to 10.11.0.2 uses another one"), "{words}");
+    let config = rig.config(0, "presto", "{}").replace("10.10.0.2", "10.10.0.3");
+    let (code, words) = agent(&rig, 0, &config, None);
+    let missing = "hosts[0].address = 10.10.0.3: this machine has no such address";
+    assert!(code == Some(1) && words.contains(missing), "{words}");
+    let (code, words) = agent(&rig, 0, &rig.config(0, "conga", "{}"), None);
+    assert!(code == Some(2) && words.contains("agents run"), "{words}");
     assert!(!rig.is_attached(0));
     let running = rig.run(0, "presto", "{}");
     let (code, words) = agent(&rig, 0, &rig.config(0, "presto", "{}"), None);
-    assert!(code == Some(2) && words.contains("another agent is running there"), "{words}");
+    assert!(code == Some(1) && words.contains("another agent is running there"), "{words}");
     running.stop();
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use spinewise_agent::agent::clock;
+use spinewise_agent::config::PORT;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -89,7 +90,7 @@ impl Rig {
         format!("{}l{n}", self.name)
     }
 
-    fn spine(&self, n: usize) -> String {
+    pub(crate) fn spine(&self, n: usize) -> String {
         format!("{}s{n}", self.name)
     }
 
@@ -176,6 +177,19 @@ impl Rig {
         self.run_by(host, &self.config(host, scheme, params))
     }
 
+    /// Sets the MTU of the link between a leaf and a spine, at both ends.
+    pub(crate) fn set_mtu(&self, leaf: usize, spine: usize, mtu: u32) {
+        let mtu = mtu.to_string();
+        self.ip(&["-n", &self.leaf(leaf), "link", "set", &format!("u{spine}"), "mtu", &mtu]);
+        self.ip(&["-n", &self.spine(spine), "link", "set", &format!("e{leaf}"), "mtu", &mtu]);
+    }
+
+    /// Makes the first leaf drop what goes to the tunnel's port, or stops that.
+    pub(crate) fn filter_tunnel(&self, what: &str) {
+        let port = PORT.to_string();
+        self.ip(&["-n", &self.leaf(0), "rule", what, "ipproto", "udp", "dport", &port, "blackhole"]);
+    }
+
     /// The path of a file that an agent may write.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
@@ -237,6 +251,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// The events of this kind.
+    pub(crate) fn events(&self, what: &str) -> Vec<Value> {
+        let status = self.status();
+        let events = status["events"].as_array().expect("events").iter();
+        events.filter(|event| event["what"] == what).cloned().collect()
+    }
+
     pub(crate) fn status(&self) -> Value {
         let told = spinewise_agent::status::ask(&self.socket, "status").expect("it answers");
         serde_json::from_str(&told).expect("JSON")
@@ -249,8 +270,13 @@ impl Running {
     }
 
     /// Stops it as systemd would.
-    pub(crate) fn stop(mut self) {
-        run("kill", &["-TERM", &self.child.id().to_string()]);
+    pub(crate) fn stop(self) {
+        self.stop_by("-TERM");
+    }
+
+    /// Stops it by a signal.
+    pub(crate) fn stop_by(mut self, signal: &str) {
+        run("kill", &[signal, &self.child.id().to_string()]);
         assert!(self.child.wait().expect("it ends").success());
     }
 }

@@ -27,14 +27,14 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Begins; ends on its own after this many bytes.
-    fn up_to(rig: &Rig, most: u64) -> Stream {
+    fn up_to(rig: &Rig, address: &'static str, most: u64) -> Stream {
         let (from, to) = (rig.namespace(0), rig.namespace(1));
         let (received, over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
         let count = received.clone();
         let (listening, heard) = std::sync::mpsc::channel();
         let receiver = spawn(move || {
             enter(&to);
-            let listener = TcpListener::bind(("10.11.0.2", PORT)).expect("a port");
+            let listener = TcpListener::bind((address, PORT)).expect("a port");
             listening.send(()).expect("somebody waits");
             let (mut stream, _) = listener.accept().expect("a connection");
             let mut room = vec![0; 1 << 16];
@@ -49,7 +49,7 @@ impl Stream {
         let stop = over.clone();
         let sender = spawn(move || {
             enter(&from);
-            let mut stream = TcpStream::connect(("10.11.0.2", PORT)).expect("a connection");
+            let mut stream = TcpStream::connect((address, PORT)).expect("a connection");
             let room = vec![7; 1 << 16];
             let mut sent = 0;
             while sent < most && !stop.load(Ordering::Relaxed) {
@@ -64,7 +64,7 @@ impl Stream {
 
     /// Begins, without end.
     pub(crate) fn begin(rig: &Rig) -> Stream {
-        Stream::up_to(rig, u64::MAX)
+        Stream::up_to(rig, "10.11.0.2", u64::MAX)
     }
 
     /// Bytes that have arrived.
@@ -83,7 +83,12 @@ impl Stream {
 
 /// Sends this many bytes; returns how many have arrived.
 pub(crate) fn transfer(rig: &Rig, bytes: u64) -> u64 {
-    let stream = Stream::up_to(rig, bytes);
+    transfer_to(rig, "10.11.0.2", bytes)
+}
+
+/// The same to another address of the second host.
+pub(crate) fn transfer_to(rig: &Rig, address: &'static str, bytes: u64) -> u64 {
+    let stream = Stream::up_to(rig, address, bytes);
     let sent = stream.sender.join().expect("it sends");
     assert_eq!(sent, bytes);
     stream.receiver.join().expect("it receives");

@@ -42,7 +42,7 @@ fn any_packet(rng: &mut Rng) -> (Shim, Outer, Vec<u8>) {
         from: rng.bits() as u16,
         to: PORT,
         length: ROOM as u16 + inner,
-        ecn: rng.below(4) as u8,
+        tos: rng.bits() as u8,
         ttl: 64,
         id: rng.bits() as u16,
     };

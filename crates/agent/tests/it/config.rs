@@ -23,7 +23,7 @@ fn refused(from: &str, to: &str) -> String {
 fn a_good_one_is_read() {
     let config = Config::parse(GOOD).expect("good");
     let plan = plan(&config.scheme).expect("presto runs at hosts");
-    assert_eq!((config.port, plan.moves, plan.chosen.name()), (0xe1ab, "flowcell", "presto"));
+    assert_eq!((config.port, plan.moves, plan.chosen.name()), (28_771, "flowcell", "presto"));
 }
 
 #[test]
@@ -38,6 +38,13 @@ fn what_is_wrong_is_named_with_what_is_allowed() {
             r#""host": 0,"#,
             r#""host": 0, "discovery": {"rediscover_ms": 18446744073709551615},"#,
             "discovery.rediscover_ms = 18446744073709552000: must be 100 to",
+        ),
+        (r#""host": 0,"#, r#""host": 0, "step_us": 100000, "lease_ms": 900,"#, "lease_ms = 900: must be 1000 to"),
+        (r#""base_one_way_us": 250"#, r#""base_one_way_us": 600"#, "told.base_one_way_us = 600: must be 0.5 to 500"),
+        (
+            r#"[{"address": "10.0.0.1", "rack": 0}, {"address": "10.0.1.1", "rack": 1}]"#,
+            "[]",
+            "hosts = []: must be 2 to 1024",
         ),
         ("eth0", "a-device-with-a-long-name", "device ="),
         ("flowcell_packets\": 10", "flowcell_packets\": 0", "flowcell_packets = 0: must be a whole number from 1 to"),

@@ -18,7 +18,7 @@ unsafe extern "C" {
     fn spinewise_edge_write(
         bytes: *mut u8,
         length: u16,
-        ecn: u8,
+        tos: u8,
         ttl: u8,
         id: u16,
         src: *const u8,
@@ -49,13 +49,13 @@ pub(crate) fn read(bytes: &[u8], length: u32, port: u16) -> (i32, Shim) {
 /// `edge_write_outer` and `edge_write_shim`.
 pub(crate) fn write(shim: &Shim, outer: &Outer) -> [u8; ROOM] {
     let mut bytes = [0; ROOM];
-    let Outer { src, dst, from, to, length, ecn, ttl, id } = outer;
+    let Outer { src, dst, from, to, length, tos, ttl, id } = outer;
     // SAFETY: it writes `ROOM` bytes, and reads four of each address.
     unsafe {
         spinewise_edge_write(
             bytes.as_mut_ptr(),
             *length,
-            *ecn,
+            *tos,
             *ttl,
             *id,
             src.as_ptr(),

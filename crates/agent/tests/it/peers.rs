@@ -4,10 +4,11 @@ use crate::oracle::{TO, scheme, view};
 use bytemuck::Zeroable;
 use spinewise_agent::Failure;
 use spinewise_agent::config::Config;
-use spinewise_agent::layout::{Burst, COUNTERS, Event, HEADERS, Headers, Own, State, Table};
+use spinewise_agent::layout::{Burst, COUNTERS, Echo, Event, HEADERS, Headers, Own, State, TICK_NS, Table};
 use spinewise_agent::peer::{News, Peer, Stage, Step};
 use spinewise_agent::plane::Plane;
 use spinewise_agent::slow::Slow;
+use spinewise_agent::table::Paths;
 use spinewise_policy::schemes::elab::header::{Header, Info};
 use spinewise_policy::{Time, Way, Wire};
 use std::cell::RefCell;
@@ -48,6 +49,10 @@ impl Plane for Memory {
 
     fn events(&mut self) -> Result<Vec<Event>, Failure> {
         Ok(Vec::new())
+    }
+
+    fn keep_attached(&mut self) -> Result<bool, Failure> {
+        Ok(false)
     }
 
     fn detach(&mut self) -> Result<(), Failure> {
@@ -323,6 +328,26 @@ fn a_peer_that_changes_its_port_and_back_is_counted_all_the_same() {
     case.step();
     let told = case.tells();
     assert_eq!((told[0].vp_rcnt, told[0].marked), (4, false));
+}
+
+#[test]
+fn delays_there_do_not_depend_on_how_clocks_differ() {
+    let told = |shift: u32| {
+        let mut case = Case::new("{}");
+        case.peer.paths = Paths::of(vec![PORT, PORT + 1]);
+        // An empty path, and one with a queue of 4,000 ticks on the way there.
+        for (way, there) in [(0, 400u32), (1, 4_400)] {
+            let (rtt, origin) = (u64::from(there) + 400, there.wrapping_add(shift));
+            let echo = Echo { rtt, origin, samples: 1, ..Echo::default() };
+            case.plane.state.borrow_mut().echo[way] = echo;
+        }
+        case.account();
+        case.step();
+        [case.peer.delays[0].1, case.peer.delays[1].1]
+    };
+    for shift in [0, 1 << 25, 1 << 31, u32::MAX - 1_000] {
+        assert_eq!(told(shift), [400 * TICK_NS, 4_400 * TICK_NS], "{shift}");
+    }
 }
 
 #[test]

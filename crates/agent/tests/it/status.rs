@@ -1,6 +1,6 @@
 //! The socket at which an agent answers.
 
-use spinewise_agent::status::Desk;
+use spinewise_agent::status::{Desk, ask};
 
 #[test]
 fn a_socket_that_was_left_is_replaced_and_a_file_is_not() {
@@ -17,4 +17,14 @@ fn a_socket_that_was_left_is_replaced_and_a_file_is_not() {
     assert!(words.contains("something else is there"), "{words}");
     assert_eq!(std::fs::read_to_string(&path).expect("it is still there"), "of somebody");
     std::fs::remove_dir_all(&folder).expect("it was ours");
+}
+
+#[test]
+fn an_agent_that_hangs_is_not_waited_for() {
+    let path = std::env::temp_dir().join(format!("swagent-hangs-{}.sock", std::process::id()));
+    // It listens, and that is all it does.
+    let _listens = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
+    let words = ask(&path, "status").expect_err("nothing answers").to_string();
+    assert!(words.contains("no agent answers"), "{words}");
+    std::fs::remove_file(&path).expect("it was ours");
 }
