@@ -9,7 +9,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 /// Default UDP port of the tunnel, below those that Linux gives to clients (32768 to 60999,
-/// net.ipv4.ip_local_port_range). IANA has assigned neither it nor the next one.
+/// net.ipv4.ip_local_port_range). Neither it nor the next one is in Debian's list of services.
 pub const PORT: u16 = 28_771;
 
 /// The file.
