@@ -22,6 +22,7 @@ from spinewise.reproduction.experiment import (
     Verdict,
 )
 from spinewise.shapes import Override, Spec, Step
+from spinewise.specs.variants import parse
 
 STREAM_BYTES, PACKET_BYTES = 1_000_000, 1500
 # The size of a pair's packets.
@@ -67,7 +68,8 @@ def spec(variant: str, x: float) -> Spec:
 
 def runs(effort: Effort) -> list[Run]:
     """Each stream alone; the pairs of hosts, at k = 16 not in a quick run."""
-    (lbsp,) = fabric.schemes(LBSP)
+    # Messages are sent once, before the traffic: links that packets use are those that carry any.
+    lbsp = parse(f"lbsp:repeat_us=0@{LBSP}")
     trees = effort.choose(full=tuple(PAIRS), quick=tuple(PAIRS)[:1])
     points = [(name, float(dst)) for name, (_, targets, _) in STREAMS.items() for dst in targets]
     points += [(name, condition) for name in trees for condition in (WHOLE, LINK)]
