@@ -284,8 +284,9 @@ def test_a_stopped_command_leaves_nothing_half_written(
     tiny: Path, tmp_path: Path, number: signal.Signals, code: int, command: list[str]
 ) -> None:
     out = tmp_path / "results" / "out"
-    # Tests that a shell runs in the background are made to ignore it, and so would be what they start.
+    # Tests that run in the background or under nohup are made to ignore these, and so would be what they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     process = subprocess.Popen(
         [sys.executable, "-m", "spinewise", command[0], str(tiny), *command[1:], *LONG, "--out", str(out)],
         env={**os.environ, "PYTHONPATH": SRC},
