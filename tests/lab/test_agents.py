@@ -81,6 +81,8 @@ def agents() -> list[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
 def test_agents_of_a_run_that_was_stopped_do_not_hinder_the_next(number: signal.Signals, tmp_path: Path) -> None:
+    # Under nohup it is ignored, and so it would be by what is started here.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     lab = [sys.executable, "-m", "spinewise", "lab"]
     subprocess.run([*lab, "up", "lab_slow_uplink", "--agents", "--name", NAME], check=True, capture_output=True)
     words = ["run", "lab_slow_uplink", "--agents", "--name", NAME]
