@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spinewise.cli.arguments import whole
 from spinewise.reproduction import choice, evidence, keeping, suite
-from spinewise.reproduction.experiment import Effort, Run
+from spinewise.reproduction.experiment import Effort
 from spinewise.reproduction.reproduce import OWN_PAPERS
 from spinewise.runs.jobs import MOST_JOBS
 from spinewise.show import terminal
@@ -37,14 +37,14 @@ def main() -> None:
         if evidence.read(args.keep, part.experiment.id) is not None
     ]
     forms = [
-        {names(run) for run in part.runs if any(word in one for word in args.form for one in names(run))}
+        {keeping.form(run) for run in part.runs if any(word in one for word in args.form for one in keeping.form(run))}
         for part in parts
     ]
     tasks = [
         task
         for part, mine in zip(parts, forms, strict=True)
         for run, task in zip(part.runs, part.tasks, strict=True)
-        if names(run) in mine
+        if keeping.form(run) in mine
     ]
     with store.opened(args.store) as ledger, bars() as bar:
         monitor = BatchProgress(bar, len(tasks), ", ".join(args.form))
@@ -52,12 +52,7 @@ def main() -> None:
         for part, mine in zip(parts, forms, strict=True):
             if mine:
                 keeping.keep_forms(part, swept, args.keep, mine)
-                out.print(f"{part.experiment.id}: {'; '.join(sorted(' · '.join(filter(None, form)) for form in mine))}")
-
-
-def names(run: Run) -> tuple[str, str]:
-    """The variant and the curve of a run."""
-    return run.variant, run.curve
+                out.print(f"{part.experiment.id}: {'; '.join(sorted(' · '.join(filter(None, one)) for one in mine))}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.reading import printable
 from spinewise.reproduction.evidence import HASH_BYTES, LINES, RUNS, VALUE, judged_again, read, record, text_of
-from spinewise.reproduction.experiment import Effort, Measured, Panel, Timeline
+from spinewise.reproduction.experiment import Effort, Measured, Panel, Run, Timeline
 from spinewise.reproduction.files import variants
 from spinewise.reproduction.measured import measurement
 from spinewise.reproduction.provenance import day
@@ -61,7 +61,7 @@ def keep_forms(part: Part, swept: Swept, folder: Path, forms: Collection[tuple[s
     before = read(folder, experiment.id)
     if before is None:
         raise SpecError("--keep", printable(folder), f"a folder with evidence of {experiment.id}")
-    pairs = [(run, task) for run, task in zip(part.runs, part.tasks, strict=True) if (run.variant, run.curve) in forms]
+    pairs = [(run, task) for run, task in zip(part.runs, part.tasks, strict=True) if form(run) in forms]
     some = replace(part, runs=tuple(run for run, _ in pairs), tasks=tuple(task for _, task in pairs))
     try:
         measured = Measured([measurement(run, task, swept) for run, task in pairs])
@@ -85,6 +85,11 @@ def keep_forms(part: Part, swept: Swept, folder: Path, forms: Collection[tuple[s
         now = read(folder, experiment.id)
         assert now is not None
         write_record(place, text_of(judged_again(replace(now, provenance=origin), experiment)))
+
+
+def form(run: Run) -> tuple[str, str]:
+    """The variant and the curve of a run."""
+    return run.variant, run.curve
 
 
 def beside(file: Path, forms: Collection[tuple[str, str]], new: pa.Table) -> pa.Table:
