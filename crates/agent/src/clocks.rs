@@ -27,20 +27,20 @@ impl Clocks {
             self.least = [None, self.least[0].filter(|_| age < 2 * STRETCH)];
             self.stretch = now;
         }
-        let lesser = |of: Option<(u32, u64)>| match of {
-            Some((least, trip)) => (if ahead(apart, least) < 0 { apart } else { least }, trip.min(rtt)),
-            None => (apart, rtt),
-        };
-        let own = lesser(self.least[0]);
+        let [current, previous] = self.least;
+        let own = lesser((apart, rtt), current);
         self.least[0] = Some(own);
-        let (least, trip) = match self.least[1] {
-            Some((least, trip)) => (if ahead(own.0, least) < 0 { own.0 } else { least }, own.1.min(trip)),
-            None => own,
-        };
+        let (least, trip) = lesser(own, previous);
         let beyond = u64::try_from(ahead(apart, least)).unwrap_or(0) * TICK_NS;
         // No way there takes longer than there and back.
         (trip / 2 + beyond).min(rtt)
     }
+}
+
+/// The lesser of two differences, and of two round trips.
+fn lesser(one: (u32, u64), other: Option<(u32, u64)>) -> (u32, u64) {
+    let Some((apart, trip)) = other else { return one };
+    (if ahead(one.0, apart) < 0 { one.0 } else { apart }, one.1.min(trip))
 }
 
 /// How far one difference is ahead of another, although they wrap, in ticks.

@@ -9,7 +9,7 @@ use crate::record::Happened;
 
 /// Where ports of probes begin that go before any path is known.
 const FIRST_PORT: u16 = 0xc000;
-/// Of those probes, one in so many is short.
+/// One in this many of those probes is short.
 const SHORT: usize = 4;
 
 impl<P: Plane> Agent<P> {
@@ -41,7 +41,7 @@ impl<P: Plane> Agent<P> {
 
     /// Such a probe was answered, or not.
     pub(super) fn reach_ended(&mut self, now: u64, at: usize, probe: Probe, by: By) {
-        /// So many short ones arrive, and none that is long.
+        /// The path is too narrow if this many short probes arrive and no long one.
         const ENOUGH: usize = 3;
         let peer = &mut self.peers[at];
         let waits = self.slow.plan().by_port && peer.stage == Stage::Searching;

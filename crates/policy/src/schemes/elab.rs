@@ -47,7 +47,8 @@
 //! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"`
 //!   reports totals modulo 2¹⁶ instead of zeroing them, and nothing is lost.
 //! - *A dead path* looks free: R_i falls to zero. A path on which three or more packets were sent and nothing has
-//!   arrived for `dead_after_us` gets no packets, bursts neither; a search starts, and after ten times as long the path is tried again.
+//!   arrived for `dead_after_us` gets no packets, bursts neither; a search starts, and after ten times as long the path
+//!   is tried again.
 //! - *ECN* is passed to the transport (§4.1: transparent); `ecn = "hidden"` keeps it, and `"all_marked"` does unless
 //!   all paths have marks, as the paper says of CLOVE.
 //! - *The sequence numbers* of Burst_ID are of the pair, from 1, and wrap to 1. One up to 1024 ahead is new.
