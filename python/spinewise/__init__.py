@@ -102,13 +102,16 @@ LATER = {
     "write": "spinewise.results",
 }
 
+MODULES = ("core", "resilience", "results")
+"""Modules that are used by their own names."""
+
 
 def __getattr__(name: str) -> object:
     """Return a public name from the module that defines it; ``__version__`` comes from the engine."""
     if name == "__version__":
         return import_module("spinewise.core").version()
-    if name == "core":
-        return import_module("spinewise.core")
+    if name in MODULES:
+        return import_module(f"spinewise.{name}")
     if name in LATER:
         # Kept: hooks of schemes ask for `sw.ANY` or `sw.us` a million times.
         return globals().setdefault(name, getattr(import_module(LATER[name]), name))
@@ -117,4 +120,4 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     """The names of all that the package offers, loaded or not."""
-    return sorted({*globals(), *LATER})
+    return sorted({*globals(), *LATER, *MODULES})

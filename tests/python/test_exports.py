@@ -16,6 +16,7 @@ import networkx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.patches import Rectangle
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackEvent
 
 import spinewise
@@ -23,6 +24,10 @@ from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.exports import graphml, htsim, perfetto
 from spinewise.exports.lanes import laid_out
+from spinewise.figures import of_run
+from spinewise.figures import steps as figures_steps
+from spinewise.measures.entries import begun
+from spinewise.page import rounds as rounds_of_page
 from spinewise.runs.result import Result
 
 SPEC: dict[str, Any] = {
@@ -53,6 +58,14 @@ def ran() -> Result:
 @cache
 def cut() -> Result:
     return spinewise.run(CUT)
+
+
+# One round of a ring of which the second half never begins.
+NEVER = SPEC | {
+    "traffic": [{"kind": "all_reduce", "name": "training", "hosts": "all", "size_bytes": 400_000, "rounds": 2}],
+    "fault": [],
+    "run": {"stop": "time", "until_us": 60},
+}
 
 
 class Read:
@@ -103,7 +116,9 @@ def arguments(event: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("result", [ran, cut])
 def test_flows_are_slices_of_their_hosts(result: Any) -> None:
     read, stop = Read(result()), result().report["stop_ps"]
-    rows = {row["flow"]: row for row in result().flows.to_pylist() if row["start_ps"] < stop}
+    began = begun(result().flows, result().spec)
+    flows = zip(result().flows.to_pylist(), began, strict=True)
+    rows = {row["flow"]: row for row, has in flows if has and row["start_ps"] < stop}
     found = read.slices("flows")
     assert len(found) == len(rows) == read.counted.flows
     for path, name, begin, end, about in found:
@@ -332,3 +347,23 @@ def test_runs_without_rows_of_flows_are_refused() -> None:
     for export in (lambda: htsim.lines(result), lambda: list(perfetto.pieces(result, perfetto.Counted()))):
         with pytest.raises(SpecError, match="a run without a row per flow"):
             export()
+
+
+def test_what_has_not_begun_is_no_slice() -> None:
+    result = spinewise.run(NEVER)
+    began = begun(result.flows, result.spec)
+    rounds = result.rounds.rounds
+    assert 0 < began.sum() < len(began)
+    assert [one.begun for one in rounds] == [True, False]
+    steps = [step for one in rounds for step in one.steps]
+    assert 0 < sum(step.begun for step in steps) < len(rounds[0].steps)
+    read = Read(result)
+    assert (read.counted.flows, read.counted.rounds) == (began.sum(), 1)
+    bars = figures_steps.bars_of(rounds)
+    assert [step.step for _, step in bars] == list(range(1, len(bars) + 1))
+    (axes,) = of_run.KINDS["steps"].draw(result).axes
+    last = axes.patches[-1]
+    assert isinstance(last, Rectangle)
+    assert last.get_x() + last.get_width() == pytest.approx(60.0), "a step under way lasts to the end of the run"
+    (chart,) = rounds_of_page.charts([("a run", result)])
+    assert [len(track) for _, track in chart.tracks] == [len(bars)]

@@ -1,6 +1,7 @@
 """Flow records in CSV and Parquet with named columns."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +10,7 @@ from pyarrow import parquet
 
 import spinewise as sw
 from spinewise.cli import main
-from spinewise.interop import named, placing, records
+from spinewise.interop import flows, named, placing, records
 from spinewise.interop.records import Columns
 from spinewise.specs import hints
 
@@ -122,7 +123,7 @@ def test_our_own_results_are_records(tmp_path: Path) -> None:
     ("text", "columns", "message"),
     [
         ("src,dst,bytes,start_ns\n", Columns(), "column of size = size_bytes: allowed is a column of this file"),
-        ("src,dst,size_bytes,when\n", Columns({"start": "when"}), "--start-unit = (nothing): allowed is s, ms, us"),
+        ("src,dst,size_bytes,when\n0,1,5,17\n", Columns({"start": "when"}), "--start-unit = (nothing): allowed is s,"),
         ("src,dst,size_bytes,start_ns\n", Columns(), "(whole file) = only a header"),
         ("src,dst,size_bytes,start_ns\n0,1,5\n", Columns(), "line 2, all = 3 fields: allowed is 4, as the header has"),
         ("src,dst,size_bytes,start_ns\n0,0,5,1\n", Columns(), "(whole file) = only flows from a host to itself"),
@@ -156,9 +157,53 @@ def test_columns_may_be_parted_by_semicolons_or_tabs(by: str, tmp_path: Path) ->
 def test_starts_may_be_dates(tmp_path: Path) -> None:
     rows = ["0,1,5,2024-05-01T00:00:00.123Z", "1,0,5,2024-05-01T02:00:01+02:00", "1,0,5,2024-05-01 00:00:00.5"]
     given = write(tmp_path, "\n".join(["src,dst,size_bytes,when", *rows]) + "\n")
-    flows = records.read(given, Columns({"start": "when"}, start_unit="s")).flows
-    starts = [flow.start_ps for flow in flows]
+    found = records.read(given, Columns({"start": "when"}, start_unit="s")).flows
+    starts = [flow.start_ps for flow in found]
     assert [start - starts[0] for start in starts] == [0, 877 * 10**9, 377 * 10**9]
+
+
+def test_dates_are_read_to_the_last_digit_and_need_no_unit(tmp_path: Path) -> None:
+    stamps = ("2026-11-24T12:00:00.123456001Z", "2026-11-24T12:00:00.123456789Z", "20261124T120000.5Z")
+    rows = "".join(f"0,1,5,{stamp}\n" for stamp in stamps)
+    path = write(tmp_path, "src,dst,size_bytes,when\n" + rows)
+    first, second, third = (flow.start_ps for flow in records.read(path, Columns({"start": "when"})).flows)
+    assert (second - first, third - first) == (788_000, 376_543_999_000)
+    number = write(tmp_path, "src,dst,size_bytes,when\n0,1,5,17\n")
+    with pytest.raises(sw.SpecError, match="the column of starts does not say") as caught:
+        records.read(number, Columns({"start": "when"}))
+    assert caught.value.key == "--start-unit"
+
+
+def test_a_size_whose_column_says_its_unit_needs_that_unit(tmp_path: Path) -> None:
+    path = write(tmp_path, "src,dst,size_kb,start_ns\n0,1,5,7\n")
+    with pytest.raises(sw.SpecError, match="1000, as the column size_kb says") as caught:
+        records.read(path, Columns({"size": "size_kb"}))
+    assert caught.value.key == "--unit-bytes"
+    assert records.read(path, Columns({"size": "size_kb"}, unit_bytes=1000)).flows[0].size_bytes == 5000
+
+
+def test_a_size_that_no_run_takes_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(sw.SpecError, match="at most 9007199254740991 bytes") as caught:
+        records.read(write(tmp_path, "src,dst,size_bytes,start_ns\n0,1,1e30,7\n"), Columns())
+    assert caught.value.key == "line 2, size"
+
+
+def test_a_word_without_end_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, f"1\n1 4 3 {'9' * 5000} 0\n", "flow.txt")
+    with pytest.raises(sw.SpecError, match="words of at most 1,000 characters"):
+        flows.read(path)
+    path = write(tmp_path, f"src,dst,size_bytes,start_ns\n{'9' * 5000},1,5,0\n")
+    assert len(records.read(path, Columns()).hosts) == 2, "a name like any other"
+
+
+def test_values_of_parquet_are_read_as_what_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "flows.parquet"
+    table = {"src": [0.0, 3.0], "dst": [1.0, 2.0], "size_bytes": [Decimal(1500), Decimal(7)], "start_ns": [0, 1]}
+    parquet.write_table(pa.table(table), path)
+    found = records.read(path, Columns()).flows
+    assert [(flow.src, flow.dst, flow.size_bytes) for flow in found] == [(0, 1, 1500), (3, 2, 7)]
+    parquet.write_table(pa.table(table | {"src": [b"10.0.0.1", b"10.0.0.2"]}), path)
+    assert "10.0.0.1" in records.read(path, Columns()).hosts
 
 
 def test_a_cut_parquet_file_and_odd_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ import pytest
 from spinewise import core
 from spinewise.cli import main
 from spinewise.errors import SpecError
-from spinewise.interop import embed
+from spinewise.interop import embed, topology
 from spinewise.interop.text import InteropWarning
 from spinewise.shapes import Spec
 from spinewise.specs import spec
@@ -98,6 +98,34 @@ def test_flows_of_several_priority_groups_become_an_entry_each(folder: Path) -> 
     made = expanded({"traffic": [{"kind": "flows", "file": str(path), "x": 1}, {"kind": "incast"}]})["traffic"]
     assert [(entry.get("priority"), entry.get("x")) for entry in made] == [(0, 1), (1, 1), (None, None)]
     assert [[flow["size_bytes"] for flow in entry.get("list", [])] for entry in made] == [[20], [10, 30], []]
+
+
+def test_groups_of_a_named_entry_have_names_and_no_priority_of_their_own(folder: Path) -> None:
+    path = folder / "flow.txt"
+    path.write_text("2\n0 4 3 10 0\n1 5 1 20 0\n")
+    entry = {"kind": "flows", "file": str(path), "name": "web"}
+    made = expanded({"traffic": [entry]})["traffic"]
+    assert [(one["name"], one["priority"]) for one in made] == [("web-0", 0), ("web-1", 1)]
+    with pytest.raises(SpecError, match=r"several priority groups \(1, 3\)") as caught:
+        expanded({"traffic": [entry | {"priority": 5}]})
+    assert caught.value.key == "traffic[0].priority"
+    path.write_text("1\n0 4 3 10 0\n")
+    (only,) = expanded({"traffic": [entry | {"priority": 5}]})["traffic"]
+    assert (only["name"], only["priority"]) == ("web", 5)
+
+
+def test_flows_beside_an_imported_topology_name_the_nodes_of_its_file(folder: Path) -> None:
+    found = topology.read(folder / "topology.txt")
+    given = {
+        "topology": found.table(),
+        "traffic": [{"kind": "flows", "file": str(folder / "flow.txt")}],
+        "import": {"topology": "topology.txt", "nodes": found.nodes},
+    }
+    named = [(flow["src"], flow["dst"]) for flow in spec.resolve(given)["traffic"][0]["list"]]
+    assert named == [(0, 2), (1, 3)], "as with topology.file"
+    with pytest.raises(SpecError, match="as many as") as caught:
+        spec.resolve(given | {"import": {"nodes": [0, 1, 2]}})
+    assert caught.value.key == "import.nodes"
 
 
 def test_a_topology_file_becomes_links_and_numbers_the_hosts_of_flow_lists(folder: Path) -> None:

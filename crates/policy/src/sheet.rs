@@ -46,6 +46,8 @@ pub struct Sheet {
     /// Its behaviour in three-tier fabrics. Required of switch schemes that do not decide at every tier, and of all
     /// schemes that do something there that their authors would not.
     pub three_tiers: &'static str,
+    /// Whether it was published for transports that acknowledge every packet, and learns from each acknowledgement.
+    pub acks_of_all: bool,
     /// Facts for comparison with other schemes. Without them, its cells in docs/schemes-compared.md say that they are
     /// missing.
     pub compared: Option<Compared>,
@@ -64,6 +66,7 @@ impl Sheet {
         told: &[],
         series: &[],
         three_tiers: "a tag names a whole path, and there is one through each core",
+        acks_of_all: false,
         compared: None,
         sees: Sees::NOTHING,
     };

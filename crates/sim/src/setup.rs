@@ -351,6 +351,10 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                 if workload.is_cut(plan.flows.len(), &places) {
                     warnings.push(left_out(entry, workload, spec));
                 }
+                if plan.flows.is_empty() && matches!(workload, Workload::Poisson(_)) {
+                    let text = "No flow starts: random arrivals have too little time at this load.";
+                    warnings.push(Warning::of("no_flows", format!("traffic[{entry}].load"), text));
+                }
                 warnings.extend(haste::warning(entry, workload, &plan.flows, &host_rates));
                 if workload.is_closed_loop() {
                     without.push(entry as u8);
@@ -363,10 +367,6 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
             }
             Traffic::Udp(udp) => list.push((udp_flow(udp, entry as u8, *priority), Some(udp.config.clone()))),
         }
-    }
-    if list.is_empty() && warnings.is_empty() && !spec.traffic.is_empty() {
-        let text = "No flow starts: random arrivals have too little time at this load.";
-        warnings.push(Warning::of("no_flows", "traffic", text));
     }
     if list.is_empty() {
         let text = "NOTHING IS SENT: the run has no flows, and all of its numbers are empty.";

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from spinewise import core
+from spinewise.advice.gear import steps
 from spinewise.advice.setups import pauses
 from spinewise.errors import SpecError, nearest
 from spinewise.own.contract import OwnClass, facts_of, name_of
@@ -134,10 +135,13 @@ def level(sheet: Sheet, today: str, family: str) -> str:
     """The level of what a scheme changes: one of `LEVELS`, derived from its fact sheet.
 
     A scheme that does not declare its needs changes all places of its kind. What hosts already have is part of
-    their TCP: over a transport of another `family` it is new software.
+    their TCP: over a transport of another `family` it is new software. What products of today have is configuration,
+    whatever it needed when it was published.
     """
     if sheet["name"] == today:
         return LEVELS[0]
+    if any(step.match == "same" for step in steps(str(sheet["name"]), family)):
+        return NEEDS["nothing new"]
     said, dearest = needs(sheet), AT[str(sheet["site"])]
     if said is None or (dearest == "hosts" and NEEDS[said] == "configuration" and family != TCP):
         return dearest

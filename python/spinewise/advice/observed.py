@@ -57,7 +57,7 @@ class Flows:
         flows: how many there are.
         unfinished: how many had not finished.
         fct_s: completion times in seconds.
-        slowdown: completion times over that of the flow alone.
+        slowdown: completion times over their ideals.
     """
 
     entry: str

@@ -12,6 +12,9 @@ from spinewise.measures.entries import entries_of
 from spinewise.measures.nodes import Nodes
 from spinewise.shapes import Spec
 
+OVERLOADED = "OVERLOADED"
+"""The beginning of the note about links that cannot carry what is offered."""
+
 
 def overload(spec: Spec, cells: Sequence[Cell]) -> list[str]:
     """Notes about overload, a sentence each; empty if links can carry what is offered.
@@ -27,7 +30,7 @@ def overload(spec: Spec, cells: Sequence[Cell]) -> list[str]:
     worst = max(over, key=offered)
     much = f"up to {units.digits(offered(worst), 3)} of what links can carry is offered"
     on = f"on {len(over)} of {len(cells)} seeds looked at"
-    told = f"OVERLOADED: {on} {much}, and the results depend on how long the run lasts"
+    told = f"{OVERLOADED}: {on}, {much}, and the results depend on how long the run lasts"
     return [told + busiest(worst), *rounds]
 
 

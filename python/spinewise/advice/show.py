@@ -16,6 +16,7 @@ from spinewise.advice.cases import absent, is_absent, is_bounded, regret
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
+from spinewise.advice.overload import OVERLOADED
 from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, is_surely_worse, tell, tell_mean, value
 from spinewise.advice.trades import bands, by_first, losses, trade_offs, verdict
 from spinewise.measures import units
@@ -102,8 +103,9 @@ def title(advice: Advice) -> str:
 def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
     """The parts of advice: a word and its lines."""
     found = advice.entrant(advice.advised)
-    if advice.no_choice or advice.idle:
-        yield "Warning", [line.removeprefix("warning: ") for line in (*advice.no_choice, *advice.idle)]
+    overload = [one for one in advice.notes if one.startswith(OVERLOADED)]
+    if advice.no_choice or advice.idle or overload:
+        yield "Warning", [line.removeprefix("warning: ") for line in (*advice.no_choice, *advice.idle, *overload)]
     yield "Run", run(advice)
     if advice.unasked:
         yield "Judged by", judged(advice)
@@ -122,8 +124,8 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
         yield "Trade-offs", trade_offs(advice)
     if advice.not_tried or advice.unnamed:
         yield "Not tried", untried(advice)
-    if advice.notes:
-        yield "Note", list(advice.notes)
+    if notes := [one for one in advice.notes if one not in overload]:
+        yield "Note", notes
     yield "Effort", [effort(advice)]
 
 
@@ -379,6 +381,8 @@ def as_usual(advice: Advice) -> list[str]:
 def reasons(advice: Advice) -> list[str]:
     """The reasons for and against the answer."""
     lines = [one.text for one in advice.why[:MOST_REASONS]]
+    if lines and advice.levels[-1].look_at is not None:
+        lines.insert(0, f"too little is known to leave {advice.advised}; it differs from {advice.why_than} in this:")
     lines += [f"price: {one.text}" for one in advice.price[:MOST_REASONS]]
     return lines + ([advice.shared] if advice.shared else [])
 

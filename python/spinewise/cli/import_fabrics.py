@@ -82,7 +82,7 @@ def import_simai(args: argparse.Namespace) -> Imported:
         arranged = clos.renumbered(network, known)
         text = known.toml() + "\n" + arranged.origin()
         if not known.keeps_hosts:
-            hosts = [arranged.nodes.index(gpu) for gpu in range(network.hosts)]
+            hosts = [arranged.nodes.index(gpu) for gpu in network.nodes[: network.hosts]]
             notes.append(f"{network.file}: hosts are numbered leaf by leaf: GPU i is host hosts[i] of the traffic")
         network = arranged
     elif args.kind == "auto":

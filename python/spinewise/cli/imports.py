@@ -131,9 +131,7 @@ def prefix(text: str) -> int:
 
 def take_unit_bytes(parser: argparse.ArgumentParser) -> None:
     """Add the option for the unit of sizes."""
-    parser.add_argument(
-        "--unit-bytes", type=whole(1, 65_536), default=1, metavar="N", help="bytes per unit of size [1]"
-    )
+    parser.add_argument("--unit-bytes", type=whole(1, 2**30), default=1, metavar="N", help="bytes per unit of size [1]")
 
 
 def take_matrix(parser: argparse.ArgumentParser) -> None:

@@ -42,8 +42,8 @@ def build_parser() -> Root:
     parser = Root(
         prog="spinewise",
         description="A packet-level simulator of datacenter load balancing.",
-        epilog="A packet-hop is one packet crossing one link; FCT is flow completion time; slowdown is FCT over that"
-        " of the flow alone. All terms are in docs/glossary.md.",
+        epilog="A packet-hop is one packet crossing one link; FCT is flow completion time; slowdown is FCT over"
+        " its ideal. All terms are in docs/glossary.md.",
         allow_abbrev=False,
     )
     about = "show program's version number and exit"

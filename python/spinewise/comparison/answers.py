@@ -168,8 +168,8 @@ def unexplained(comparison: Comparison, found: Verdict) -> list[str]:
     sure = found.other in found.beats or len(comparison.seeds) < FEWEST_SEEDS
     if found.why or found.price or found.alike or found.other is None or not sure:
         return []
-    chance = " by more than chance" if found.value.n > 1 else ""
-    return [f"why: not seen; no recorded fact differs from {found.other}{chance}"]
+    enough = "by more than chance" if found.value.n > 1 else "by enough to count"
+    return [f"why: not seen; no recorded fact differs from {found.other} {enough}"]
 
 
 def how_told(comparison: Comparison) -> str | None:

@@ -32,7 +32,7 @@ CURVES = (
     Column("level", NUMBERS, "", "shares of these flows at which the next two columns are given; always the same"),
     Column("fct_s", NUMBERS, "s", "completion time that this share of the flows did not exceed; NaN at levels with"
            " fewer than one flow beyond"),
-    Column("slowdown", NUMBERS, "", "likewise the slowdown: completion time over that of the flow alone"),
+    Column("slowdown", NUMBERS, "", "likewise the slowdown: completion time over its ideal"),
     Column("size_size_bytes", NUMBERS, "bytes", f"bins of flow sizes that have flows, {BINS_PER_DECADE} a decade: the"
            " geometric middle of each"),
     Column("size_flows", WHOLES, "", "how many of the flows are in each bin"),

@@ -172,10 +172,15 @@ def table(found: list[Citation]) -> list[str]:
     """Citations of one work, in the order of the work."""
     rows = [
         # Without line numbers: the page must not change with every edit above a citation.
-        f"| {cell(one.place)} | [`{one.file}`](../{one.file}) | `{one.function}` |"
+        f"| {cell(one.place)} | [`{one.file}`](../{one.file}) | {named(one)} |"
         for one in sorted(found, key=lambda one: (natural(one.place), str(one.file), one.line))
     ]
     return ["| place | file | function |", "|---|---|---|", *dict.fromkeys(rows)]
+
+
+def named(one: Citation) -> str:
+    """The function of a citation; a dash for one at a constant, before any function."""
+    return f"`{one.function}`" if one.function else "–"
 
 
 def natural(text: str) -> list[tuple[int, str]]:

@@ -293,6 +293,7 @@ class Scheme:
         large: whether it takes part with 1,024 hosts.
         adapted: the changes for this study; empty if there are none.
         untrimmed: the variant without trimming, if it differs.
+        acks_of_all: whether receivers acknowledge every packet of Ultra Ethernet for it.
     """
 
     label: str
@@ -302,10 +303,13 @@ class Scheme:
     large: bool = False
     adapted: str = ""
     untrimmed: str = ""
+    acks_of_all: bool = False
 
     def applied(self, spec: Spec, workload: Workload) -> Spec:
         """`spec` with the scheme applied."""
         text = self.untrimmed if self.untrimmed and not workload.transport.any_order else self.variant
+        if self.acks_of_all and workload.transport is UET:
+            spec = {**spec, "transport": {**spec.get("transport", {}), "ack_every_bytes": 1}}
         return parse(f"{text}@{self.label}").apply(spec)
 
 
@@ -321,6 +325,10 @@ _BLAMES = "timeout_blames=value"
 _OF_BLAMES = (
     "a timeout blames the value of the packet that timed out, as everywhere except in the preset `uet-htsim`, whose "
     "senders do not keep it and blame the first value"
+)
+_OF_ACKS = (
+    "with Ultra Ethernet, receivers acknowledge every packet, as where it was published, and not every fourth (preset "
+    "`uet-htsim`)"
 )
 _ANY_ORDER = "flowlet_gap_us=0:tie=random:t_update_us=100:t_probe_us=100"
 SCHEMES = {
@@ -344,8 +352,8 @@ SCHEMES = {
         Scheme("reps_fifo", "reps_fifo", ENTROPY),
         Scheme("uet_mixed", f"uet_mixed:{_BLAMES}", ENTROPY, large=True, adapted=_OF_BLAMES),
         Scheme("mrc", "mrc", ENTROPY, large=True),
-        Scheme("uno", "uno", ENTROPY),
-        Scheme("mprdma_reuse", "mprdma_reuse", ENTROPY),
+        Scheme("uno", "uno", ENTROPY, acks_of_all=True, adapted=_OF_ACKS),
+        Scheme("mprdma_reuse", "mprdma_reuse", ENTROPY, acks_of_all=True, adapted=_OF_ACKS),
         Scheme("lbsp", "lbsp", PAPER, large=True),
         Scheme("selb", "selb", PAPER),
         Scheme("pdlb", "pdlb", PAPER),

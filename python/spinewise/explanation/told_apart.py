@@ -163,7 +163,7 @@ def because(found: Difference, difference: float, ratio: float) -> str:
     named = ([part for part in main if part.name != parts.OWN] or main)[:MOST_NAMED]
     if not named:
         return "."
-    told = [f"{reason(found, part)} ({out_of(found, part)})" for part in named]
+    told = [f"{reason(found, part)} ({out_of(found, part)}){mostly(found, part)}" for part in named]
     much = "mostly" if sum(part.share for part in named) >= MOSTLY else "in part"
     return f", {much} because {', and '.join(told)}."
 
@@ -179,20 +179,27 @@ def out_of(found: Difference, part: Part) -> str:
 
 
 def reason(found: Difference, part: Part) -> str:
-    """Why times are longer or shorter, with the place where it is one."""
+    """Why times are longer or shorter."""
     less = part.more < 0.0
     if part.name == parts.TRAVEL:
         return (PATHS if by_paths(found) else TRIPS)[less]
     if part.name == parts.HELD and all(side.transport == "rdma" for side in found.sides):
         return RATES[less]
+    return BECAUSE[part.name][less]
+
+
+def mostly(found: Difference, part: Part) -> str:
+    """The place where most of a part of the difference arises; empty if there is none."""
     place = part.places[0] if part.places else None
     if place is None or place.name in {ELSEWHERE, UNKNOWN} or place.more * part.more < MOSTLY * part.more**2:
-        return BECAUSE[part.name][less]
+        return ""
+    if part.name == parts.TRAVEL or reason(found, part) in RATES:
+        return ""
     if part.name in {parts.QUEUES, parts.ACKS}:
         where = f"{'' if place.name.startswith('behind') else 'at '}{place.name}"
     else:
         where = f"{'those' if part.name == parts.RESENT else 'of packets'} that {place.name}"
-    return f"{BECAUSE[part.name][less]}, mostly {where}"
+    return f", mostly {where}"
 
 
 def by_paths(found: Difference) -> bool:

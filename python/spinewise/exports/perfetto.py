@@ -22,7 +22,7 @@ from spinewise.exports.rows import refuse_without
 from spinewise.exports.tracks import Tracks, Value
 from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.collectives import Round
-from spinewise.measures.entries import entries_of
+from spinewise.measures.entries import begun, entries_of
 from spinewise.measures.nodes import Nodes
 from spinewise.measures.tables import numbers
 from spinewise.replies import FabricFault
@@ -77,9 +77,9 @@ def write_flows(result: Result, tracks: Tracks, counted: Counted) -> Iterator[No
     flows, stop = result.flows, result.report["stop_ps"]
     names = [*FACTS, "flow", "entry", "start_ps", "fct_ps", "ideal_fct_ps", "slowdown", "finished"]
     columns = {name: numbers(flows, name) for name in names if name in flows.column_names}
-    entries, nodes = entries_of(result.spec), Nodes.of(result.spec)
+    entries, nodes, started = entries_of(result.spec), Nodes.of(result.spec), begun(flows, result.spec)
     for host in np.unique(columns["src"]).tolist():
-        rows = np.flatnonzero((columns["src"] == host) & (columns["start_ps"] < stop))
+        rows = np.flatnonzero((columns["src"] == host) & (columns["start_ps"] < stop) & started)
         starts, fcts = columns["start_ps"][rows].tolist(), columns["fct_ps"][rows].tolist()
         intervals = [(at, at + fct if fct else stop, row) for at, fct, row in zip(starts, fcts, rows, strict=True)]
         lanes: list[int] = []
@@ -113,7 +113,7 @@ def write_rounds(result: Result, tracks: Tracks, counted: Counted) -> Iterator[N
         groups.setdefault((one.name, one.group), []).append(one)
     for (name, group), ours in groups.items():
         parent = tracks.track(process, f"{name}, group {group}")
-        started = [one for one in ours if one.start_s * PS_PER_SECOND < stop]
+        started = [one for one in ours if one.begun and one.start_s * PS_PER_SECOND < stop]
         whole = [(*span(one.start_s, one.end_s, stop), one) for one in started]
         lanes: list[int] = []
         for lane, begin, end, one in laid_out(whole):
@@ -121,7 +121,9 @@ def write_rounds(result: Result, tracks: Tracks, counted: Counted) -> Iterator[N
                 lanes.append(tracks.track(parent, "rounds"))
             tracks.slice(lanes[lane], begin, end, f"round {one.round}", round_facts(one))
             counted.rounds += 1
-        steps = [(*span(step.start_s, step.end_s, stop), (one, step)) for one in started for step in one.steps]
+        steps = [
+            (*span(step.start_s, step.end_s, stop), (one, step)) for one in started for step in one.steps if step.begun
+        ]
         lanes = []
         for lane, begin, end, (one, step) in laid_out(steps):
             if lane == len(lanes):

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from spinewise import core
 from spinewise.figures import faults, heat, spread, steps, topology
 from spinewise.figures.kinds import Kind, UnfitError, by_name
+from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures.curves import Curves
 from spinewise.measures.entries import names
 from spinewise.measures.tables import numbers
@@ -107,7 +108,9 @@ def step_chart(result: Result) -> Figure:
         if any(entry["kind"] in ROUNDS or entry.get("rounds", 1) > 1 for entry in result.spec["traffic"]):
             check_kept(result)
         raise UnfitError(f"needs traffic in rounds: {', '.join(ROUNDS[:-1])} or {ROUNDS[-1]}")
-    return steps.steps(rounds, f"{title_of(result)}.")
+    if not any(one.begun for one in rounds):
+        raise UnfitError("needs a round that has begun")
+    return steps.steps(rounds, f"{title_of(result)}.", result.report["stop_ps"] / PS_PER_SECOND)
 
 
 KINDS = by_name(

@@ -43,11 +43,12 @@ SHORTEST = 1e-12
 
 
 def bars_of(rounds: Sequence[Round]) -> list[Bar]:
-    """The steps of all rounds in order; a round with a single step is that step."""
+    """The steps of all rounds in order that have begun; a round with a single step is that step."""
     return [
         (one, step)
         for one in rounds
-        for step in (one.steps or (Step(1, one.flows, one.start_s, one.end_s, one.last_flow),))
+        for step in (one.steps or (Step(1, one.flows, one.start_s, one.end_s, one.last_flow, one.begun),))
+        if step.begun
     ]
 
 
@@ -61,10 +62,16 @@ def longest(bars: Sequence[Bar]) -> set[int]:
     return set(best.values())
 
 
-def steps(rounds: Sequence[Round], caption: str) -> Figure:
-    """A panel for each group of each entry: a bar a step, from its first flow's start to its last one's end."""
+def steps(rounds: Sequence[Round], caption: str, stop_s: float = 0.0) -> Figure:
+    """A panel for each group of each entry: a bar a step, from its first flow's start to its last one's end.
+
+    Args:
+        rounds: the rounds; those that have not begun are left out.
+        caption: the beginning of the caption.
+        stop_s: the end of the run, to which a step lasts that has not ended.
+    """
     of_panel: dict[tuple[str, int], list[Round]] = {}
-    for one in rounds:
+    for one in (one for one in rounds if one.begun):
         of_panel.setdefault((one.name, one.group), []).append(one)
     drawn = list(of_panel.items())[:MOST_PANELS]
     columns = min(len(drawn), 2)
@@ -77,7 +84,7 @@ def steps(rounds: Sequence[Round], caption: str) -> Figure:
         unnamed = 0
         for axes, ((name, group), found) in zip(grid.flat, drawn, strict=False):
             title = f"{name}, group {group}" if groups[name] > 1 else name
-            unnamed += draw(axes, bars_of(found), title, width - AROUND_INCHES[0])
+            unnamed += draw(axes, bars_of(found), title, width - AROUND_INCHES[0], stop_s)
         for axes in list(grid.flat)[len(drawn) :]:
             axes.set_axis_off()
         text = f"{caption} A bar lasts from the first flow's start to the last one's end; orange: "
@@ -96,13 +103,12 @@ def orange(rounds: Sequence[Round]) -> str:
     return " and ".join(of_steps + of_rounds)
 
 
-def draw(axes: Axes, bars: Sequence[Bar], title: str, width: float) -> int:
+def draw(axes: Axes, bars: Sequence[Bar], title: str, width: float, stop_s: float) -> int:
     """Draw the steps of one group below each other, `width` inches wide; return how many labels found no room."""
-    known = [x for _, step in bars for x in (step.start_s, step.end_s) if math.isfinite(x)]
+    stops = np.array([step.end_s if math.isfinite(step.end_s) else max(stop_s, step.start_s) for _, step in bars])
     # If all began at once and none ended, any length will do.
-    most = max(known) or SHORTEST
+    most = float(stops.max()) or SHORTEST
     unit, size = units.time_unit([most])
-    stops = np.array([step.end_s if math.isfinite(step.end_s) else most for _, step in bars])
     starts = np.array([step.start_s for _, step in bars])
     marked = longest(bars)
     colours = [LONGEST if place in marked else (ODD if one.round % 2 else EVEN) for place, (one, _) in enumerate(bars)]

@@ -9,21 +9,24 @@ kind = "flows"
 file = "flow.txt"                # becomes list, unless the file is CSV; or set format = "hpcc" | "csv"
 ```
 
-With a topology file the node ids of flow lists are those of that file. Flows of several priority groups become
-one entry for each group, the lowest group with priority 0.
+With a topology file the node ids of flow lists are those of that file; with an imported topology, those of the file it
+came from, which its table ``[import]`` has. Flows of several priority groups become one entry for each group, the
+lowest group with priority 0.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from spinewise.errors import SpecError, nearest
-from spinewise.interop import flows, topology
+from spinewise.interop import flows, ids, topology
 from spinewise.interop.flows import FlowList
 from spinewise.interop.text import InteropWarning, ns_number
-from spinewise.interop.topology import Topology
+from spinewise.interop.topology import Ids, Topology
 from spinewise.reading import is_ordinary, ordinary
 from spinewise.shapes import Value
 
@@ -33,15 +36,26 @@ FORMATS = ("hpcc", "csv")
 Stamp = tuple[str, int, int]
 
 
-def expand(spec: dict[str, Value]) -> None:
+class Imported(NamedTuple):
+    """An imported topology: the ids of its nodes, hosts first, and the number of hosts."""
+
+    nodes: tuple[int, ...]
+    hosts: int
+
+
+def expand(spec: dict[str, Value], origin: Mapping[str, Value] | None = None) -> None:
     """Replace the names of files by their content, in `spec` itself.
 
     Values of a wrong type are left for the engine to refuse.
 
+    Args:
+        spec: the spec.
+        origin: its table [import], if it has one.
+
     Raises:
         SpecError: a file cannot be read, or its content is wrong; the error names the file and the line.
     """
-    nodes = expand_topology(spec)
+    nodes: Stamp | Imported | None = expand_topology(spec)
     entries = spec.get("traffic")
     if not isinstance(entries, list):
         return
@@ -49,7 +63,12 @@ def expand(spec: dict[str, Value]) -> None:
     for index, entry in enumerate(entries):
         file = entry.get("file") if isinstance(entry, dict) and entry.get("kind") == "flows" else None
         if isinstance(entry, dict) and isinstance(file, str):
-            expanded += expand_flows(entry, file, f"traffic[{index}]", nodes)
+            path = f"traffic[{index}]"
+            if not is_hpcc(entry, file, path):
+                expanded.append({key: value for key, value in entry.items() if key != "format"})
+                continue
+            nodes = nodes or imported(spec, origin)
+            expanded += expand_flows(entry, file, path, nodes)
         else:
             expanded.append(entry)
     spec["traffic"] = expanded
@@ -78,23 +97,49 @@ def expand_topology(spec: dict[str, Value]) -> Stamp | None:
     return stamp
 
 
-def expand_flows(entry: dict[str, Value], file: str, path: str, nodes: Stamp | None) -> list[Value]:
-    """The entries that replace one that names a flow list; the entry itself, without its format, if that is a CSV."""
-    rest = {key: value for key, value in entry.items() if key != "format"}
+def imported(spec: Mapping[str, Value], origin: Mapping[str, Value] | None) -> Imported | None:
+    """The ids of an imported topology; None if the spec has none.
+
+    Raises:
+        SpecError: they do not fit the topology.
+    """
+    tables: dict[str, object] = {"topology": spec.get("topology", {}), "import": origin}
+    nodes = ids.nodes_of(tables)
+    return Imported(tuple(nodes), ids.hosts_of(tables)) if nodes else None
+
+
+def is_hpcc(entry: Mapping[str, Value], file: str, path: str) -> bool:
+    """Whether the file of a traffic entry is a flow list, not a CSV.
+
+    Raises:
+        SpecError: the entry names a format that there is not.
+    """
     form = entry.get("format")
     if form is not None and form not in FORMATS:
         raise SpecError(
             f"{path}.format", form, " or ".join(f'"{word}"' for word in FORMATS), nearest(str(form), FORMATS)
         )
-    if form == "csv" or (form is None and not (is_ordinary(file) and flows.is_hpcc(file))):
-        return [rest]
+    return form == "hpcc" or (form is None and is_ordinary(file) and flows.is_hpcc(file))
+
+
+def expand_flows(entry: dict[str, Value], file: str, path: str, nodes: Stamp | Imported | None) -> list[Value]:
+    """The entries that replace one that names a flow list: one for each priority group, named as the entry is.
+
+    Raises:
+        SpecError: the entry has a priority, and the file has several groups.
+    """
+    rest = {key: value for key, value in entry.items() if key not in ("format", "file")}
     found = read_flows(stamped(file, f"{path}.file"), nodes)
     for note in found.notes:
         warnings.warn(note, InteropWarning, stacklevel=2)
-    del rest["file"]
     groups = found.groups
+    if len(groups) > 1 and "priority" in rest:
+        allowed = f"nothing: {found.file} has several priority groups ({', '.join(map(str, groups))}), which say it"
+        raise SpecError(f"{path}.priority", rest["priority"], allowed)
     made: list[Value] = []
     for priority, group in enumerate(groups):
+        if len(groups) > 1 and isinstance(entry.get("name"), str):
+            rest["name"] = f"{entry['name']}-{priority}"
         listed: list[Value] = [
             {"src": x.src, "dst": x.dst, "size_bytes": x.size_bytes, "start_ns": ns_number(x.start_ps)}
             for x in found.flows
@@ -123,6 +168,8 @@ def read_topology(stamp: Stamp) -> Topology:
 
 
 @lru_cache(maxsize=8)
-def read_flows(stamp: Stamp, nodes: Stamp | None) -> FlowList:
+def read_flows(stamp: Stamp, nodes: Stamp | Imported | None) -> FlowList:
     """The flows in a file."""
+    if isinstance(nodes, Imported):
+        return flows.read(stamp[0], Ids.ordered("[import]", list(nodes.nodes), nodes.hosts))
     return flows.read(stamp[0], None if nodes is None else read_topology(nodes).ids())

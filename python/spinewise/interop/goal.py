@@ -25,7 +25,7 @@ from pathlib import Path
 from spinewise.errors import SpecError
 from spinewise.interop.dag import Dag, Operation, check_messages, refuse_empty
 from spinewise.interop.looks import looks_like
-from spinewise.interop.text import Line, read_lines
+from spinewise.interop.text import LARGEST_BYTES, LARGEST_U64, Line, read_lines
 from spinewise.magnitudes import PS_PER_NS
 
 FORM = (
@@ -182,8 +182,10 @@ def read_operation(reading: Reading, line: Line, match: re.Match[str]) -> Operat
         raise line.error("peer", peer, f"a rank from 0 to {reading.ranks - 1}" + ("" if sends else ", or -1 for any"))
     if peer == reading.rank:
         raise line.error("peer", peer, "another rank than its own")
-    if tag < (0 if sends else ANY):
-        raise line.error("tag", tag, "0 or more" if sends else "0 or more, or -1 for any")
+    if not (0 if sends else ANY) <= tag <= LARGEST_U64:
+        raise line.error("tag", tag, "0 to 2^64 - 1" + ("" if sends else ", or -1 for any"))
+    if size > LARGEST_BYTES:
+        raise line.error("size", size, f"at most {LARGEST_BYTES} bytes")
     if size == 0:
         reading.empty.append(line.number)
     reading.nics = reading.nics or options.get("nic", 0) != 0

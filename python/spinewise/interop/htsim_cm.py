@@ -284,6 +284,9 @@ def notes_of(matrix: Matrix, reading: Reading) -> list[str]:
         found.append(f"{matrix.file}: {endless} connections without end get {reading.endless_bytes} bytes")
     if any("msg" in connection.values for connection in matrix.connections):
         found.append(f"{matrix.file}: each message (msg) is a flow of its own")
+    triggered = any("trigger" in connection.values for connection in matrix.connections)
+    if triggered and len({connection.values.get("prio") for connection in matrix.connections}) > 1:
+        found.append(f"{matrix.file}: priorities (prio) are left out: operations have none")
     return found
 
 

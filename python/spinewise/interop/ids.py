@@ -44,16 +44,29 @@ def of_spec(path: str | Path) -> Ids:
     nodes = nodes_of(spec)
     if not nodes:
         raise SpecError("import.nodes", "(nothing)", ALLOWED, ALIKE, file=file)
+    try:
+        return Ids.ordered(file, nodes, hosts_of(spec))
+    except SpecError as error:
+        raise SpecError(error.key, error.value, error.allowed, error.hint, file=file) from None
+
+
+def hosts_of(spec: Mapping[str, object]) -> int:
+    """The number of hosts of a spec whose table [import] has the id of every node.
+
+    Raises:
+        SpecError: the ids are not different numbers, or not as many as there are nodes.
+    """
+    nodes = nodes_of(spec)
     known: set[int] = set()
     for place, one in enumerate(nodes):
         if not isinstance(one, int) or isinstance(one, bool) or one < 0 or one in known:
-            raise SpecError(f"import.nodes[{place}]", one, "a number of its own, 0 or more", file=file)
+            raise SpecError(f"import.nodes[{place}]", one, "a number of its own, 0 or more")
         known.add(one)
     fabric = core.topology({"topology": spec.get("topology", {})})
     if len(nodes) != len(fabric["nodes"]):
         allowed = f"as many as [topology] has nodes, {len(fabric['nodes'])}"
-        raise SpecError("import.nodes", f"{len(nodes)} ids", allowed, file=file)
-    return Ids.ordered(file, nodes, sum(node["tier"] == "host" for node in fabric["nodes"]))
+        raise SpecError("import.nodes", f"{len(nodes)} ids", allowed)
+    return sum(node["tier"] == "host" for node in fabric["nodes"])
 
 
 def has_ids(path: str | Path) -> bool:

@@ -225,9 +225,13 @@ def rates() -> dict[str, Fraction]:
 def amount(
     header: list[str], told: str | None, words: Iterable[str], usual: str, units: Mapping[str, Fraction]
 ) -> Amount | None:
-    """The column of rates or delays: the given one, which has the usual unit, or the first whose name begins so."""
+    """The column of rates or delays: the given one, or the first whose name begins so.
+
+    A given one has the unit that its name ends in, else the usual one.
+    """
     if told is not None:
-        return Amount(header.index(told), told, units[usual])
+        unit = told.lower().rpartition("_")[2] if "_" in told else usual
+        return Amount(header.index(told), told, units.get(unit, units[usual]))
     for place, name in enumerate(header):
         word, _, unit = name.lower().partition("_")
         if word in words and (not unit or unit in units):

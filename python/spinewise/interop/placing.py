@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spinewise.errors import SpecError, nearest
+from spinewise.interop.text import LONGEST_WORD
 from spinewise.reading import TABLE_BYTES, printable, read_text
 
 HEADER = ("name", "host")
@@ -67,7 +68,7 @@ class Placing:
             return Placed({name: self.host(name, self.told, names[name], file) for name in sorted(names)}, True, [])
         if self.prefix is not None:
             return self.in_racks(names, self.prefix, file)
-        if all(name.isascii() and name.isdecimal() for name in names):
+        if all(name.isascii() and name.isdecimal() and len(name) < LONGEST_WORD for name in names):
             return Placed({name: int(name) for name in names}, False, [])
         hosts = {name: number for number, name in enumerate(sorted(names, key=by_numbers))}
         note = (
@@ -114,7 +115,10 @@ def network(name: str, prefix: int, file: str) -> IPv4Network | IPv6Network:
 
 def by_numbers(name: str) -> list[tuple[bool, int, str]]:
     """The sort key of names: numbers in them by value."""
-    return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in _DIGITS.split(name)]
+    return [
+        (not part.isdecimal(), int(part[:LONGEST_WORD]) if part.isdecimal() else 0, part)
+        for part in _DIGITS.split(name)
+    ]
 
 
 def listed(numbers: Mapping[str, int]) -> str:
@@ -139,7 +143,7 @@ def read_hosts(path: str | Path) -> Placing:
     names: dict[int, str] = {}
     for line, row in rows[1:]:
         name, number = row if len(row) == len(HEADER) else ("", "")
-        if not name or not (number.isascii() and number.isdecimal() and int(number) < MOST_HOSTS):
+        if not name or not (number.isascii() and number.isdecimal() and int(number[:LONGEST_WORD]) < MOST_HOSTS):
             raise SpecError(f"line {line}", ",".join(row), "a name, and the number of its host from 0 on", file=file)
         host = int(number)
         if name in told or host in names:

@@ -8,6 +8,7 @@ not a number, such as an address, `placing` gives its host.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,12 +20,17 @@ from spinewise.errors import SpecError, nearest
 from spinewise.interop.flows import Flow, FlowList
 from spinewise.interop.looks import looks_like
 from spinewise.interop.placing import Placing
-from spinewise.interop.text import TIME_UNITS, exact
+from spinewise.interop.text import LARGEST_BYTES, TIME_UNITS, exact
 from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND, PS_PER_US
 from spinewise.reading import TABLE_BYTES, ordinary, printable, read_text
 
+_DECIMALS = re.compile(r"(?<=:[0-9]{2})[.,]([0-9]{1,30})")
 FIELDS = ("src", "dst", "size", "start")
 PARQUET = b"PAR1"
+SIZE_UNITS = {
+    "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30,
+}  # fmt: skip
+"""Units that the name of a column of sizes may end in, in bytes."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,10 @@ class Columns:
     start_unit: str | None = None
     unit_bytes: int = 1
 
-    def locate(self, header: list[str], file: str, look: str | None) -> tuple[dict[str, int], Fraction]:
-        """The place of each column, and the unit of starts in seconds; `look` is the hint at another reader.
+    def locate(self, header: list[str], file: str, look: str | None) -> tuple[dict[str, int], Fraction | None]:
+        """The place of each column, and the unit of starts in seconds, None if nothing says it.
+
+        `look` is the hint at another reader.
 
         Raises:
             SpecError: a column is missing or there are several; the unit is unknown, or another than the column says.
@@ -66,12 +74,14 @@ class Columns:
             allowed = "one column of starts, or --columns start=NAME"
             raise SpecError("column of start", ", ".join(starts), allowed, file=file)
         named, given = unit_in(wanted["start"]), self.start_unit
-        if named is None and given is None:
-            allowed = f"{', '.join(TIME_UNITS)}: the column {wanted['start']} does not say"
-            raise SpecError("--start-unit", "(nothing)", allowed, file=file)
+        in_bytes = SIZE_UNITS.get(wanted["size"].lower().rpartition("_")[2])
+        if in_bytes not in (None, self.unit_bytes):
+            allowed = f"{in_bytes}, as the column {wanted['size']} says"
+            raise SpecError("--unit-bytes", self.unit_bytes, allowed, file=file)
         if named is not None and given not in (None, named):
             raise SpecError("--start-unit", str(given), f"{named}, as the column {wanted['start']} says", file=file)
-        return {what: header.index(name) for what, name in wanted.items()}, TIME_UNITS[named or str(given)]
+        unit = named or given
+        return {what: header.index(name) for what, name in wanted.items()}, TIME_UNITS[unit] if unit else None
 
 
 def unit_in(name: str) -> str | None:
@@ -121,6 +131,8 @@ def read(path: str | Path, columns: Columns, placing: Placing | None = None) -> 
         first.setdefault(src, where)
         first.setdefault(dst, where)
         bytes_ = whole(size, "size", where, file) * columns.unit_bytes
+        if bytes_ > LARGEST_BYTES:
+            raise SpecError(f"{where}, size", size, f"at most {LARGEST_BYTES} bytes", file=file)
         if bytes_ == 0:
             empty.append(where)
         if len(told) < 2:
@@ -195,7 +207,12 @@ def parquet_rows(path: str | Path, file: str) -> tuple[list[str], Iterator[tuple
 
 def as_text(value: object) -> str:
     """A value of a table as text, empty for None."""
-    return "" if value is None else value if isinstance(value, str) else repr(value)
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    # What pandas makes of whole numbers where one is missing.
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def whole(text: str, what: str, where: str, file: str) -> int:
@@ -206,22 +223,29 @@ def whole(text: str, what: str, where: str, file: str) -> int:
     return int(number)
 
 
-def time_ps(text: str, unit: Fraction, where: str, file: str) -> int:
+def time_ps(text: str, unit: Fraction | None, where: str, file: str) -> int:
     """A time in picoseconds, rounded to whole ones: a number in `unit`, or a date with a time (ISO 8601, else UTC)."""
     number = exact(text)
     if number is None and (since := since_1970(text)) is not None:
         return since
+    if unit is None:
+        allowed = f"{', '.join(TIME_UNITS)}: the column of starts does not say"
+        raise SpecError("--start-unit", "(nothing)", allowed, file=file)
     if number is None or number < 0:
         raise SpecError(f"{where}, start", text, "a number, 0 or more, or 2026-05-01T12:00:00.25Z", file=file)
     return round(number * unit * PS_PER_SECOND)
 
 
 def since_1970(text: str) -> int | None:
-    """A date with a time in picoseconds since 1970, to the microsecond; None for other texts and earlier times."""
+    """A date with a time in picoseconds since 1970; None for other texts and earlier times."""
+    decimals = _DECIMALS.search(text)
+    # A date of Python has no more than microseconds.
+    seconds = text if decimals is None else text[: decimals.start()] + text[decimals.end() :]
     try:
-        then = datetime.fromisoformat(text)
+        then = datetime.fromisoformat(seconds)
     except ValueError:
         return None
     then = then if then.tzinfo else then.replace(tzinfo=UTC)
     micros = (then - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)
-    return micros * PS_PER_US if micros >= 0 else None
+    part = Fraction(f"0.{decimals[1]}") if decimals else Fraction(0)
+    return micros * PS_PER_US + round(part * PS_PER_SECOND) if micros >= 0 else None

@@ -13,6 +13,9 @@ from spinewise.magnitudes import PS_PER_NS, PS_PER_SECOND
 from spinewise.reading import TABLE_BYTES, printable, read_text
 
 LARGEST_U64 = 2**64 - 1
+LARGEST_BYTES = 2**53 - 1
+"""The largest size of a flow that a run takes."""
+LONGEST_WORD = 1000
 MOST_HOSTS = 2**20
 AT_MOST_HOSTS = f"at most {MOST_HOSTS:,}, as many hosts as a fabric can have"
 TIME_UNITS = {
@@ -99,6 +102,9 @@ def read_lines(path: str | Path) -> list[Line]:
     lines = [Line(file, number, tokens) for number, tokens in split if tokens]
     if not lines:
         raise SpecError("(whole file)", "nothing but blank lines", "a file with content", file=file)
+    for line in lines:
+        if len(longest := max(line.tokens, key=len)) > LONGEST_WORD:
+            raise line.error("all", f"{longest[:20]}…", f"words of at most {LONGEST_WORD:,} characters")
     return lines
 
 

@@ -38,7 +38,7 @@ class ClassSummary:
         flows: flows of this class.
         unfinished: those that had not finished when the run stopped.
         fct_s: flow completion time in seconds, of finished flows.
-        slowdown: completion time over that of the same flow alone, of finished flows.
+        slowdown: completion time over its ideal, of finished flows.
         timed_out: finished flows that met a retransmission timeout; None if flows were not kept.
         slowest_timed_out: of the finished flows that took as long as a percentile (`TAILS`) or longer, the share that
             met a retransmission timeout; empty if flows were not kept, or none finished.

@@ -79,6 +79,7 @@ class Step:
         start_s: when the first of them started, from the start of the run.
         end_s: when the last of them arrived; NaN if one has not.
         last_flow: the flow that arrived last; of unfinished ones, the first that has started.
+        begun: whether one of its flows has started: a step that waits for others may not have.
     """
 
     step: int
@@ -86,6 +87,7 @@ class Step:
     start_s: float
     end_s: float
     last_flow: int
+    begun: bool = True
 
     @property
     def time_s(self) -> float:
@@ -279,8 +281,7 @@ class Collectives:
 
     def _round(self, row: Mapping[str, int], steps: Sequence[Mapping[str, int]], first_ps: Mapping[int, int]) -> Round:
         entry = self._entries[row["entry"]]
-        # A round without a start has that of its entry, as the first round does.
-        waits = entry.waits and row["round"] > 1 and row["start_ps"] == first_ps[row["entry"]]
+        first = first_ps[row["entry"]]
         return Round(
             entry=row["entry"],
             name=entry.name,
@@ -295,10 +296,17 @@ class Collectives:
             end_s=ended(row),
             last_flow=row["last_flow"],
             steps=tuple(
-                Step(one["step"], one["flows"], one["start_ps"] / PS_PER_SECOND, ended(one), one["last_flow"])
+                Step(
+                    step=one["step"],
+                    flows=one["flows"],
+                    start_s=one["start_ps"] / PS_PER_SECOND,
+                    end_s=ended(one),
+                    last_flow=one["last_flow"],
+                    begun=has_begun(one, first, entry.waits and (one["step"] > 1 or row["round"] > 1)),
+                )
                 for one in steps
             ),
-            begun=row["end_ps"] > 0 or not waits,
+            begun=has_begun(row, first, entry.waits and row["round"] > 1),
         )
 
     def of(self, name: str) -> list[Round]:
@@ -371,6 +379,11 @@ class Collectives:
         ends = [*starts[1:], len(self._order)]
         heads = zip(entry[starts].tolist(), group[starts].tolist(), batch[starts].tolist(), strict=True)
         return dict(zip(heads, zip(starts, ends, strict=True), strict=True))
+
+
+def has_begun(row: Mapping[str, int], first_ps: int, waits: bool) -> bool:
+    """Whether a round or step has begun: one that `waits` and never started has the start of its entry, `first_ps`."""
+    return row["end_ps"] > 0 or not (waits and row["start_ps"] == first_ps)
 
 
 def ended(row: Mapping[str, int]) -> float:

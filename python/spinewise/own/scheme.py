@@ -60,7 +60,7 @@ class Layout:
         slots: rows per peer if they are not for ways; 0: one per way.
         flow_idle: a `Flow` row idle for longer (ps) is forgotten; None: never.
         tick: period of `tick`, ps, 1 ns at least; 0: never; None: never, and an error for a class with a method `tick`
-            if all its seats say so.
+            if it is None at every host and switch.
         random_phase: the first tick comes after a random part of the period.
         actions: the most requests of one hook.
         bytes: the most bytes of message bodies of one hook.

@@ -20,7 +20,7 @@ def charts(runs: Sequence[tuple[str, Result]]) -> list[Steps]:
     found: dict[tuple[str, int], list[tuple[str, list[Round]]]] = {}
     for label, result in runs:
         own: dict[tuple[str, int], list[Round]] = {}
-        for one in result.rounds.rounds:
+        for one in (one for one in result.rounds.rounds if one.begun):
             own.setdefault((one.name, one.group), []).append(one)
         for key, of_group in own.items():
             found.setdefault(key, []).append((label, of_group))

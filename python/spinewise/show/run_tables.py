@@ -232,7 +232,7 @@ def run_lines(result: Result, summary: Summary) -> list[str]:
     report = result.report
     events, hops = int(report["events"]), int(report["packet_hops"])
     wall = float(report["wall_seconds"])
-    lines = [*thin_tails(summary), *packet_lines(summary.packets, kinds(result.spec)), *udp_lines(result)]
+    lines = [*thin_tails(summary), *packet_lines(summary.packets, kinds(result.spec)), *udp_lines(result, summary)]
     lines.append("bytes that carry no data: " + overhead_line(summary))
     lines.extend(offered.lines(result.spec, report.get("loads")))
     if summary.faults:
@@ -312,8 +312,12 @@ def packet_lines(packets: Packets, transport: str) -> list[str]:
     ]
 
 
-def udp_lines(result: Result) -> list[str]:
-    """The outcome of UDP flows, which are in no table; empty if there are none, or no flow was kept."""
+def udp_lines(result: Result, summary: Summary) -> list[str]:
+    """The outcome of UDP flows, which are in no table; empty if there are none. Without rows, the packets alone."""
+    if not result.flows.num_rows:
+        sources = [entry for entry in summary.entries if entry.udp]
+        packets = sum(entry.packets.sent for entry in sources)
+        return [f"UDP, which the tables leave out: {packets:,} packets sent"] if sources else []
     udp = ~numbers(result.flows, "tcp").astype(bool)
     if not udp.any():
         return []

@@ -258,9 +258,10 @@ def of_the_run(spec: Mapping[str, object] | str | Path, seed: int | None) -> Tab
         given["seed"] = seed
     try:
         check_beside(given)
+        origin = given.get("import")
         for table in BESIDE_THE_RUN:
             given.pop(table, None)
-        embed.expand(given)
+        embed.expand(given, origin if isinstance(origin, dict) else None)
     except SpecError as error:
         raise located(error, file_of(spec)) from None
     return given

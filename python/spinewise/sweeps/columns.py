@@ -194,7 +194,7 @@ TIMES = (
     whole("flows", "flows of the class; UDP sources do not count"),
     whole("unfinished", "those that had not finished when the run stopped; they are in no mean or percentile"),
     *(real(f"fct_{name}_s", f"{what} of the completion times") for name, what in PERCENTILES.items()),
-    *(real(f"slowdown_{name}", f"{what} of the slowdowns: completion time over that of the flow alone")
+    *(real(f"slowdown_{name}", f"{what} of the slowdowns: completion time over its ideal")
       for name, what in PERCENTILES.items()),
 )  # fmt: skip
 

@@ -80,6 +80,7 @@ impl Policy for MpRdmaReuse {
         source: "REPS's artifact (its MP-RDMA baseline); Lu et al., NSDI 2018",
         unit: "packet",
         three_tiers: "switches at every tier hash the value",
+        acks_of_all: true,
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["arrivals of ACKs"],

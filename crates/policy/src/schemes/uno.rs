@@ -160,6 +160,7 @@ impl Policy for Uno {
         three_tiers: "switches at every tier hash the value",
         told: &["base round-trip time"],
         series: Points::ALL,
+        acks_of_all: true,
         compared: Some(Compared {
             aware: Aware::Paths,
             senses: &["trimmed packets", "timeouts", "gaps between ACKs"],

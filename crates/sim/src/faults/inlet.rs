@@ -106,9 +106,11 @@ impl Inlet {
         Time(at.0.saturating_sub(self.delay + clock.tx_time(u64::from(packet.wire), self.rate)))
     }
 
+    /// Whether a black hole takes it. What switches send, or are sent, passes.
     fn swallows(&self, now: Time, packet: &Packet) -> bool {
+        let (Some(src), Some(dst)) = (packet.src.as_host(), packet.dst.as_host()) else { return false };
         let mut holes = self.faults.holes.iter().filter(|&&((from, until), _)| from <= now && now < until);
-        holes.any(|(_, hole)| hole.swallows(packet.src.bits(), packet.dst.bits()))
+        holes.any(|(_, hole)| hole.swallows(src, dst))
     }
 
     fn is_unlucky(&mut self, now: Time) -> bool {

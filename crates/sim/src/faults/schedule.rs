@@ -2,7 +2,7 @@
 
 use super::Interval;
 use super::select::Map;
-use crate::ids::{LinkId, SwitchId};
+use crate::ids::{HostId, LinkId, SwitchId};
 use crate::spec::{Broken, Effect, Fault, Pairs, SpecError};
 use crate::topology::Topology;
 use serde_json::json;
@@ -81,7 +81,8 @@ impl Hole {
     }
 
     /// Whether it swallows packets from one host to another.
-    pub fn swallows(&self, src: u32, dst: u32) -> bool {
+    pub fn swallows(&self, src: HostId, dst: HostId) -> bool {
+        let (src, dst) = (src.number(), dst.number());
         match &self.pairs {
             Pairs::Share(share) => {
                 Rng::stream(self.salt, "pair", u64::from(src) << 32 | u64::from(dst)).unit() < *share

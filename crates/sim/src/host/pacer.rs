@@ -165,7 +165,12 @@ impl Host {
         let mut packet =
             answer_packet((self.id, dst), flow.whole(), w.flows.carried(flow).frame.ack_bytes as u16, &answer);
         packet.way = value.map_or(Way::ANY, Way);
-        self.send_tagged(w, &mut InHand::with_option(packet, told.option, w.net.options));
+        let mut hand = InHand::with_option(packet, told.option, w.net.options);
+        match value {
+            // The value is the transport's own: it cycles, so that a grant lost on a dead path is not lost for good.
+            Some(_) => self.send_as_it_is(w, &mut hand),
+            None => self.send_tagged(w, &mut hand),
+        }
     }
 
     /// The pacer checks how its senders fare.

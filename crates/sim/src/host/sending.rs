@@ -148,6 +148,12 @@ impl Host {
         self.perform(w, None);
     }
 
+    /// Sends a packet whose way no scheme chooses.
+    pub(super) fn send_as_it_is(&mut self, w: &mut World<'_>, hand: &mut InHand) {
+        count_answer(w, &hand.packet);
+        self.commit(w, hand);
+    }
+
     /// Puts a packet on the line behind what is committed.
     pub(super) fn commit(&mut self, w: &mut World<'_>, hand: &mut InHand) {
         count_created(w, &hand.packet);

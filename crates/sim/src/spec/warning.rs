@@ -1,5 +1,6 @@
 //! Settings that are allowed but may not be intended: reported before a run and in its report.
 
+use crate::bank::Chosen;
 use crate::flows::FLOW_COLUMNS;
 use serde_json::{Value, json};
 use spinewise_policy::{Span, Tier, Time};
@@ -18,7 +19,7 @@ use crate::transport::congestion::rate;
 use crate::transport::congestion::window::Kind;
 use crate::transport::rdma::Recovery;
 use crate::trimming::Cut;
-use crate::workload::{FlowList, Workload};
+use crate::workload::{Arrivals, FlowList, Workload};
 
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,10 +60,24 @@ pub(crate) fn warnings(spec: &Spec) -> Vec<Warning> {
     about_marks(spec, &mut found);
     about_drops(spec, &mut found);
     about_values(spec, &mut found);
-    about_target(spec, &mut found);
-    about_delay(spec, &mut found);
-    about_timeout(spec, &mut found);
-    about_increases(spec, &mut found);
+    for (transport, at) in transports(spec) {
+        about_target(spec, transport, &at, &mut found);
+        about_delay(spec, transport, &at, &mut found);
+        about_timeout(spec, transport, &at, &mut found);
+        about_increases(spec, transport, &at, &mut found);
+        about_telemetry(spec, transport, &at, &mut found);
+        about_answers(spec, transport, &at, &mut found);
+    }
+    found
+}
+
+/// The transports of a spec, each with the place where it is first named.
+fn transports(spec: &Spec) -> Vec<(&TransportSpec, String)> {
+    let mut found: Vec<(&TransportSpec, String)> = vec![(&spec.transport, "transport".to_owned())];
+    for (place, transport) in spec.beside.iter().enumerate() {
+        let entry = spec.traffic.iter().position(|entry| usize::from(entry.carrier) == place + 1);
+        found.extend(entry.map(|n| (transport, format!("traffic[{n}].transport"))));
+    }
     found
 }
 
@@ -73,9 +88,14 @@ fn about_entry(n: usize, entry: &TrafficEntry, spec: &Spec, found: &mut Vec<Warn
                         size_bytes to end it.";
             found.push(Warning::of("udp_without_end", format!("traffic[{n}].end_us"), text));
         }
-        Traffic::Transported(Workload::Incast(incast)) => about_rounds(n, (incast.repeat, incast.period), spec, found),
+        Traffic::Transported(Workload::Incast(incast)) => {
+            about_rounds(n, (incast.repeat, "rounds", incast.period), spec, found);
+        }
         Traffic::Transported(Workload::Permutation(permutation)) => {
-            about_rounds(n, (permutation.repeat, permutation.period), spec, found);
+            about_rounds(n, (permutation.repeat, "rounds", permutation.period), spec, found);
+        }
+        Traffic::Transported(Workload::Rpc(rpc)) if rpc.arrivals == Arrivals::Periodic || rpc.period == Span::ZERO => {
+            about_rounds(n, (rpc.requests, "requests", rpc.period), spec, found);
         }
         Traffic::Transported(Workload::List(list)) => about_columns(n, list, found),
         _ => {}
@@ -107,17 +127,17 @@ fn about_columns(n: usize, list: &FlowList, found: &mut Vec<Warning>) {
 }
 
 /// Rounds by the clock.
-fn about_rounds(n: usize, (repeat, period): (u32, Span), spec: &Spec, found: &mut Vec<Warning>) {
+fn about_rounds(n: usize, (repeat, rounds, period): (u32, &str, Span), spec: &Spec, found: &mut Vec<Warning>) {
     if repeat < 2 {
         return;
     }
     if period == Span::ZERO {
-        let text = format!("All {repeat} rounds start at once because period_us is 0.");
+        let text = format!("All {repeat} {rounds} start at once because period_us is 0.");
         found.push(Warning::of("rounds_at_once", format!("traffic[{n}].period_us"), text));
     } else if let Some(rto) = spec.transport.sheet().least_timeout.filter(|&rto| in_step(period, rto)) {
         let text = format!(
-            "A retransmission timeout of {} is a multiple of this period: packets lost in one round are retransmitted \
-             as another begins. Compare with a period that does not divide it.",
+            "A retransmission timeout of {} is a multiple of this period: packets lost after one of the {rounds} starts \
+             are retransmitted as another does. Compare with a period that does not divide it.",
             said(rto)
         );
         found.push(Warning::of("rounds_in_step_with_timeout", format!("traffic[{n}].period_us"), text));
@@ -265,12 +285,13 @@ fn about_marks(spec: &Spec, found: &mut Vec<Warning>) {
 
 /// Go-back-N is made for fabrics that drop nothing.
 fn about_drops(spec: &Spec, found: &mut Vec<Warning>) {
-    let TransportSpec::Rdma(rdma) = &spec.transport else { return };
+    let is_go_back_n =
+        |spec: &TransportSpec| matches!(spec, TransportSpec::Rdma(rdma) if rdma.recovery == Recovery::GoBackN);
     let drops = match &spec.switch {
         SwitchSpec::OutputQueued(_) | SwitchSpec::Trimming(_) => true,
         SwitchSpec::SharedBuffer(shared) => !shared.pfc,
     };
-    if drops && rdma.recovery == Recovery::GoBackN {
+    if drops && spec.transports().any(is_go_back_n) {
         let text = "RDMA with go-back-N over queues that drop: each loss causes everything sent since to be \
                     retransmitted. Lossless RDMA has switch.model = \"shared_buffer\" and switch.pfc = true; \
                     transport.recovery = \"irn\" is designed for fabrics that drop.";
@@ -293,25 +314,64 @@ fn about_values(spec: &Spec, found: &mut Vec<Warning>) {
 }
 
 /// A round trip that is aimed at and that no packet can make.
-fn about_target(spec: &Spec, found: &mut Vec<Warning>) {
-    let TransportSpec::Tcp(tcp) = &spec.transport else { return };
+fn about_target(spec: &Spec, transport: &TransportSpec, at: &str, found: &mut Vec<Warning>) {
+    let TransportSpec::Tcp(tcp) = transport else { return };
     let Ok(fabric) = Fabric::of(&spec.topology) else { return };
-    let (target, rtt) = (tcp.control.swift.base, fabric.base_rtt(spec.transport.frame()));
+    let (swift, rtt) = (&tcp.control.swift, fabric.base_rtt(transport.frame()));
+    let target = swift.base + swift.per_hop * u64::from(fabric.switches());
     if tcp.kind == Kind::Swift && target <= rtt {
+        let most = target + swift.fs_range;
+        let then = if most <= rtt {
+            "windows shrink to the minimum, and flows may never end".to_owned()
+        } else {
+            format!("windows shrink until the target, which rises to {} as they do, is above that", said(most))
+        };
         let text = format!(
             "Swift's target round trip is {} plus {} per switch on the path, and a round trip of the empty fabric \
-             takes {}: windows shrink to the minimum, and flows may never end. Set a longer target.",
-            said(target),
-            said(tcp.control.swift.per_hop),
+             takes {}: {then}. Set a longer target.",
+            said(swift.base),
+            said(swift.per_hop),
             said(rtt)
         );
-        found.push(Warning::of("target_below_round_trip", "transport.swift_base_target_us", text));
+        found.push(Warning::of("target_below_round_trip", format!("{at}.swift_base_target_us"), text));
+    }
+}
+
+/// HPCC compares what one path's ports report, and takes each change of path for a new beginning.
+fn about_telemetry(spec: &Spec, transport: &TransportSpec, at: &str, found: &mut Vec<Warning>) {
+    if !transport.sheet().collects_telemetry || shape(Tier::Host, &spec.topology).ways < 2 {
+        return;
+    }
+    let scheme = &spec.scheme;
+    let sprays = |chosen: &Chosen| chosen.entry().sheet.unit == "packet";
+    if let Some(spraying) = scheme.edge.iter().chain([&scheme.fabric]).find(|chosen| sprays(chosen)) {
+        let text = format!(
+            "{} gives packets of one flow different paths, and HPCC starts anew when the path changes: it has no \
+             feedback as long as consecutive answers come over different paths, and sends at line rate.",
+            spraying.name()
+        );
+        found.push(Warning::of("telemetry_of_many_paths", format!("{at}.kind"), text));
+    }
+}
+
+/// A scheme that was published for an acknowledgement of every packet hears less where receivers coalesce them.
+fn about_answers(spec: &Spec, transport: &TransportSpec, at: &str, found: &mut Vec<Warning>) {
+    let TransportSpec::Uet(uet) = transport else { return };
+    let Some(edge) = spec.scheme.edge.as_ref().filter(|edge| edge.entry().sheet.acks_of_all) else { return };
+    if uet.ack_every_bytes > uet.mss {
+        let text = format!(
+            "{} was published for transports that acknowledge every packet, and these receivers acknowledge every {} \
+             bytes. 1 acknowledges every packet.",
+            edge.name(),
+            uet.ack_every_bytes
+        );
+        found.push(Warning::of("few_acknowledgements", format!("{at}.ack_every_bytes"), text));
     }
 }
 
 /// The target of NSCC is for queues that trim, unless the spec gives another.
-fn about_delay(spec: &Spec, found: &mut Vec<Warning>) {
-    let TransportSpec::Uet(uet) = &spec.transport else { return };
+fn about_delay(spec: &Spec, transport: &TransportSpec, at: &str, found: &mut Vec<Warning>) {
+    let TransportSpec::Uet(uet) = transport else { return };
     let trims = matches!(&spec.switch, SwitchSpec::Trimming(trimming) if trimming.cut != Cut::Off);
     let target = uet.control.nscc.target;
     if uet.kind == Control::Nscc && !trims && target < 1.0 {
@@ -319,13 +379,13 @@ fn about_delay(spec: &Spec, found: &mut Vec<Warning>) {
             "These switches do not trim, and NSCC aims at {target} round trips of queueing delay, as where they do. \
              uet-htsim aims at 1 there."
         );
-        found.push(Warning::of("target_of_trimming_switches", "transport.nscc_target_rtts", text));
+        found.push(Warning::of("target_of_trimming_switches", format!("{at}.nscc_target_rtts"), text));
     }
 }
 
 /// A fixed timeout that expires before an answer can come.
-fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
-    let Some((key, timeout)) = spec.transport.sheet().fixed_timeout else { return };
+fn about_timeout(spec: &Spec, transport: &TransportSpec, at: &str, found: &mut Vec<Warning>) {
+    let Some((key, timeout)) = transport.sheet().fixed_timeout else { return };
     let Ok(fabric) = Fabric::of(&spec.topology) else { return };
     let faults = spec.faults.iter().flat_map(|faults| &faults.faults).filter(|fault| fault.from < spec.run.until);
     let added = faults.map(|fault| match fault.effect {
@@ -333,7 +393,7 @@ fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
         Effect::Delay(added) => added.0,
         _ => 0,
     });
-    let rtt = Span(fabric.longest_rtt(spec.transport.frame()).0.saturating_add(added.max().unwrap_or(0)));
+    let rtt = Span(fabric.longest_rtt(transport.frame()).0.saturating_add(added.max().unwrap_or(0)));
     if timeout <= rtt {
         let text = format!(
             "The timeout of {} expires before an answer can arrive: a round trip takes up to {} even without queueing. \
@@ -341,13 +401,13 @@ fn about_timeout(spec: &Spec, found: &mut Vec<Warning>) {
             said(timeout),
             said(rtt)
         );
-        found.push(Warning::of("timeout_below_round_trip", format!("transport.{key}"), text));
+        found.push(Warning::of("timeout_below_round_trip", format!("{at}.{key}"), text));
     }
 }
 
 /// Rates of queue pairs that rise as on a slower link.
-fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
-    let TransportSpec::Rdma(rdma) = &spec.transport else { return };
+fn about_increases(spec: &Spec, transport: &TransportSpec, at: &str, found: &mut Vec<Warning>) {
+    let TransportSpec::Rdma(rdma) = transport else { return };
     let (own, code) = (&rdma.control.dcqcn, DcqcnConfig::defaults());
     let rises = |config: &DcqcnConfig| (config.additive_increase, config.hyper_increase, config.increase_timer);
     let Ok(fabric) = Fabric::of(&spec.topology) else { return };
@@ -369,7 +429,7 @@ fn about_increases(spec: &Spec, found: &mut Vec<Warning>) {
         gbps((own.additive_increase as f64 * times) as u64),
         gbps((own.hyper_increase as f64 * times) as u64)
     );
-    found.push(Warning::of("increases_of_slower_links", "transport.dcqcn_hyper_increase_gbps", text));
+    found.push(Warning::of("increases_of_slower_links", format!("{at}.dcqcn_hyper_increase_gbps"), text));
 }
 
 /// Whether the timeout is a multiple of the period.

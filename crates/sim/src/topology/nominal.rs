@@ -42,6 +42,11 @@ impl Fabric {
         inner.iter().map(|&(rate, _)| rate).min().unwrap_or(self.host_rate())
     }
 
+    /// Switches on the nominal path.
+    pub(crate) fn switches(&self) -> u32 {
+        self.path.len().saturating_sub(1) as u32
+    }
+
     fn one_way(&self, bytes: u32) -> u64 {
         self.path.iter().map(|&(rate, delay)| delay.0 + self.clock.tx_time(u64::from(bytes), rate)).sum()
     }

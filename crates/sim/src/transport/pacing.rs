@@ -1,9 +1,10 @@
 //! Pacing of TCP: a layer around a sender that spaces packets which the window would release at once.
 //!
 //! A packet leaves no earlier than a gap after the packet before it. The gap is the longer of two:
-//! * The packet's share of a round trip, with `transport.pacing`: its bytes at the rate `cwnd` / SRTT, doubled while the
-//!   window is far below `ssthresh` and times 1.2 otherwise. These are the factors of Linux (`tcp_update_pacing_rate`,
-//!   net.ipv4.tcp_pacing_ss_ratio and tcp_pacing_ca_ratio; from memory). There is none before the first sample.
+//! * The packet's share of a round trip, with `transport.pacing`: its bytes at the rate `cwnd` / SRTT, or at that of
+//!   what is in flight if it is more, as in a recovery. The rate is doubled while the window is far below `ssthresh`
+//!   and times 1.2 otherwise. So it is in Linux (`tcp_update_pacing_rate`, net.ipv4.tcp_pacing_ss_ratio and
+//!   tcp_pacing_ca_ratio; from memory). There is no share before the first sample.
 //! * What the congestion control requires ([`Controller::gap`](super::congestion::Controller::gap)).
 //!
 //! The gap follows the current window, so an acknowledgement moves a packet that already waits. Retransmissions and
@@ -38,7 +39,7 @@ impl<S: Stream> PacedStream<S> {
 fn share(tcp: &TcpSender, bytes: u32) -> Span {
     let percent = if tcp.cwnd() < tcp.ssthresh() / 2 { 200 } else { 120 };
     let srtt = u128::from(tcp.srtt().unwrap_or_default().0);
-    let gap = srtt * u128::from(bytes) * 100 / (u128::from(tcp.cwnd().max(1)) * percent);
+    let gap = srtt * u128::from(bytes) * 100 / (u128::from(tcp.cwnd().max(tcp.flight()).max(1)) * percent);
     Span(u64::try_from(gap).unwrap_or(u64::MAX))
 }
 

@@ -96,6 +96,9 @@ impl Poisson {
         }
         let rates: Vec<(u32, f64)> =
             matching.sources().iter().map(|&host| (host, self.rate(places, &sharing, host))).collect();
+        if self.load > 0.0 && !rates.is_empty() && rates.iter().all(|&(_, rate)| rate <= 0.0) {
+            return Err(WorkloadError::new("load_of", "leaf_uplinks", "host_links where no sender's leaf has uplinks"));
+        }
         self.check_length(rates.iter().map(|(_, rate)| rate).sum(), &places.bounds)?;
         let sources = rates
             .into_iter()

@@ -70,3 +70,39 @@ fn entries_have_histograms_where_rows_are_too_many() {
     assert_eq!(all["finished"], counted);
     assert_eq!(counted, 15);
 }
+
+/// The key and the text of the error about one entry on a fabric.
+fn refused(topology: Value, entry: Value) -> String {
+    let spec = json!({"topology": topology, "traffic": [entry]});
+    let error = match spinewise_sim::spec::resolve(&spec) {
+        Ok(spec) => spinewise_sim::setup::Setup::new(&spec, spinewise_sim::setup::Tuning::default()).err(),
+        Err(error) => Some(error),
+    };
+    error.unwrap_or_else(|| panic!("{spec} is accepted")).to_string()
+}
+
+#[test]
+fn requests_with_a_period_say_how_many() {
+    let entry = json!({"kind": "rpc", "fan_in": 3, "size_bytes": 20_000, "period_us": 10, "arrivals": "poisson"});
+    let told = refused(json!({"leaves": 2, "spines": 2, "hosts_per_leaf": 4}), entry);
+    assert!(told.contains("traffic[0].requests") && told.contains("since period_us is given"), "{told}");
+}
+
+#[test]
+fn a_load_of_uplinks_needs_uplinks() {
+    let one = json!({"kind": "links", "hosts": 4, "switches": 1, "links": (0..4).map(|n| json!([n, 4, 10, 1000])).collect::<Vec<_>>()});
+    let entry = |of: &str| json!({"kind": "poisson", "cdf": "web_search", "load": 0.5, "pairs": "any", "duration_us": 1000, "load_of": of});
+    let told = refused(one.clone(), entry("leaf_uplinks"));
+    assert!(told.contains("traffic[0].load_of") && told.contains("host_links"), "{told}");
+    let outcome = run(&json!({"topology": one, "traffic": [entry("host_links")]}));
+    assert!(!outcome.specs.is_empty());
+}
+
+#[test]
+fn an_entry_that_sends_nothing_is_told_of() {
+    let entry = |load: f64| json!({"kind": "poisson", "cdf": "web_search", "load": load, "duration_us": 500});
+    let outcome = run(&json!({"topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 4},
+                              "traffic": [entry(0.8), entry(1e-9)]}));
+    let warnings = outcome.report["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|one| one["code"] == "no_flows" && one["key"] == "traffic[1].load"), "{warnings:?}");
+}

@@ -138,6 +138,24 @@ fn links_of_hosts_become_slow_and_long_too() {
 }
 
 #[test]
+fn what_switches_send_passes_a_black_hole() {
+    let spec = |hole: Value| {
+        let fault = merged(&json!({"kind": "black_hole", "switch": "spine0", "at_us": 0}), &hole);
+        let within = |src: u32, dst: u32| json!({"src": src, "dst": dst, "size_bytes": 400_000});
+        json!({
+            "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2}, "scheme": {"name": "hula"}, "fault": [fault],
+            "detection": {"mode": "never"}, "traffic": [{"kind": "flows", "list": [within(0, 1), within(2, 3)]}],
+        })
+    };
+    let pairs: Vec<[u32; 2]> = (0..4).flat_map(|a| (0..4).filter(move |&b| a != b).map(move |b| [a, b])).collect();
+    for hole in [json!({"fraction": 1.0}), json!({"pairs": pairs})] {
+        let outcome = run_both(&spec(hole.clone()));
+        assert!(counter(&outcome, "messages", "packets") > 10, "HULA's probes cross the spine");
+        assert_eq!(counter(&outcome, "lost", "packets"), 0, "{hole}");
+    }
+}
+
+#[test]
 fn a_black_hole_swallows_its_pairs_and_no_others() {
     let spec = |hole: Value| {
         let fault = merged(&json!({"kind": "black_hole", "switch": "spine0", "at_us": 100, "until_us": 300}), &hole);

@@ -68,6 +68,7 @@ mod ttc;
 mod uet;
 mod uet_preset;
 mod values_by_step;
+mod warnings;
 
 // The files of the worked examples find these at the root of the policy crate in their original location.
 pub use spinewise_policy::{

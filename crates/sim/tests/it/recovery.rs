@@ -1,6 +1,6 @@
 //! Loss recovery over a fabric: the cost of spraying over unlike paths to each of them, and that of a lost tail.
 
-use crate::common::{all_finished, flow, flow_column, merged, run_both, total};
+use crate::common::{all_finished, flow, flow_column, merged, run, run_both, total};
 use serde_json::{Value, json};
 use spinewise_sim::outcome::Outcome;
 
@@ -86,4 +86,22 @@ fn ecn_keeps_the_queue_without_loss() {
     let [(lost, unmarked), (kept, marked)] = ["newreno", "ecn"].map(fan_in);
     assert!(lost > 0 && unmarked == 0, "{lost}, {unmarked}");
     assert!(kept == 0 && marked > 10, "{kept}, {marked}");
+}
+
+/// Short flows without a handshake, sprayed: the first answer of many is about their second packet.
+#[test]
+fn short_flows_that_are_sprayed_send_nothing_again() {
+    let spec = json!({
+        "topology": {"leaves": 4, "spines": 4, "hosts_per_leaf": 8, "host_rate_gbps": 25, "fabric_rate_gbps": 100},
+        "transport": {"kind": "dctcp", "recovery": "rack"}, "scheme": {"name": "rps"},
+        "traffic": [{"kind": "poisson", "cdf": "fb_hadoop", "load": 0.1, "duration_us": 2000}],
+    });
+    let outcome = run(&spec);
+    let (spurious, flows) = outcome
+        .records
+        .iter()
+        .zip(&outcome.specs)
+        .filter(|(_, flow)| flow.size < 14_000)
+        .fold((0, 0), |(again, flows), (record, _)| (again + record.retransmits, flows + 1));
+    assert!(flows > 100 && spurious == 0, "{spurious} of {flows} flows");
 }

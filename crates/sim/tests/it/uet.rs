@@ -270,3 +270,27 @@ fn the_order_of_htsim_is_refused_elsewhere() {
         assert!(said.contains("run.engine") && said.contains("transport.kind = \"uet\""), "{said}");
     }
 }
+
+/// A request for credit that goes unanswered is a timeout to the scheme, which leaves the dead path.
+#[test]
+fn flows_that_wait_for_credit_leave_a_dead_path() {
+    let flows: Vec<_> = (0..32).map(|n| (n, (n + 8) % 32, 1_000_000)).collect();
+    for scheme in ["plb", "txrehash"] {
+        for control in ["none", "nscc"] {
+            let topology = json!({"leaves": 4, "spines": 4, "hosts_per_leaf": 8, "host_rate_gbps": 100,
+                                  "fabric_rate_gbps": 100, "host_delay_ns": 1000, "fabric_delay_ns": 1000});
+            let outcome = run(&spec(
+                topology,
+                scheme,
+                &flows,
+                json!({
+                    "preset": "uet", "transport": {"congestion_control": control, "receiver_credit": true},
+                    "fault": [{"kind": "down", "switch": "spine0", "at_us": 15}], "detection": {"mode": "never"},
+                    "run": {"until_us": 60_000},
+                }),
+            ));
+            let done = outcome.records.iter().filter(|record| record.fct > 0).count();
+            assert_eq!(done, flows.len(), "{scheme} by credit and {control}");
+        }
+    }
+}

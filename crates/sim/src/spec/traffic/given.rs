@@ -170,7 +170,7 @@ pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &TopologySpec) -
     if fabric.hosts() < 2 {
         return Err(reader.refuse("kind", "a topology with at least two hosts"));
     }
-    check_period(reader, keys.period_us)?;
+    check_period(reader, ("repeat", "rounds"), keys.period_us)?;
     check_repeat(reader, keys.repeat, fabric.hosts())?;
     Ok(Traffic::Transported(Workload::Permutation(Permutation {
         size: keys.size_bytes,
@@ -182,12 +182,14 @@ pub(super) fn read_permutation(reader: &mut Reader<'_>, fabric: &TopologySpec) -
 }
 
 /// A period of one round would mean nothing, and giving one suggests another intention.
-fn check_period(reader: &Reader<'_>, period: Span) -> Result<(), SpecError> {
-    if period == Span::ZERO || reader.given("repeat").is_some() {
+/// A period needs the number of rounds, or of whatever follows each other, under this key.
+pub(super) fn check_period(reader: &Reader<'_>, (key, rounds): (&str, &str), period: Span) -> Result<(), SpecError> {
+    if period == Span::ZERO || reader.given(key).is_some() {
         return Ok(());
     }
-    let allowed = format!("a number of rounds from 1 to {MOST_FLOWS}, since period_us is given");
-    Err(SpecError::missing(reader.path_of("repeat"), allowed).hint("rounds after the end of the run are omitted"))
+    let allowed = format!("a number of {rounds} from 1 to {MOST_FLOWS}, since period_us is given");
+    let hint = format!("{rounds} after the end of the run are omitted");
+    Err(SpecError::missing(reader.path_of(key), allowed).hint(hint))
 }
 
 fn check_repeat(reader: &Reader<'_>, repeat: u32, flows: u32) -> Result<(), SpecError> {
@@ -205,7 +207,7 @@ pub(super) fn read_incast(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Res
         Senders::Count(count) => *count,
         Senders::List(list) => list.len() as u32,
     };
-    check_period(reader, keys.period_us)?;
+    check_period(reader, ("repeat", "rounds"), keys.period_us)?;
     check_repeat(reader, keys.repeat, count)?;
     Ok(Traffic::Transported(Workload::Incast(Incast {
         receiver: keys.receiver,

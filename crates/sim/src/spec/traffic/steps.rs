@@ -3,6 +3,7 @@
 use serde_json::Value;
 use spinewise_policy::{Span, Time};
 
+use super::given::check_period;
 use super::groups::{self, Grouping, HOSTS, at_fault};
 use super::{HOST, Traffic};
 use crate::keys::{Default, Kind, LARGEST_EXACT, Reader, SpecError, Unit, Zero, keys, words};
@@ -132,6 +133,7 @@ pub(super) fn read_rpc(reader: &mut Reader<'_>, fabric: &TopologySpec) -> Result
             ArrivalWord::Poisson => Arrivals::Poisson,
         },
     };
+    check_period(reader, ("requests", "requests"), rpc.period)?;
     rpc.check(fabric.hosts()).map_err(|error| at_fault(reader, error))?;
     Ok(Traffic::Transported(Workload::Rpc(rpc)))
 }

@@ -259,7 +259,7 @@ impl Nscc {
         if self.delivered <= 8 * self.mtu && passed <= self.network_rtt {
             return;
         }
-        window.cwnd += (self.increase / window.cwnd as i64) as u64;
+        window.cwnd += (self.increase / window.cwnd.max(1) as i64) as u64;
         if passed >= self.network_rtt {
             window.cwnd = (window.cwnd as f64 + 0.15 * self.mss * self.scale) as u64;
             self.adjusted_at = now;

@@ -16,7 +16,7 @@ use crate::transport::contract::{Acked, Answer, Answered, Counts, Data, Outgoing
 use crate::transport::options::Signal;
 use crate::transport::stream::Stream;
 use crate::transport::{Opened, Opening, Sack, Segment, TcpConfig, TcpSender};
-use spinewise_policy::{Span, Time};
+use spinewise_policy::{Span, Time, hash};
 
 /// The sending end of a connection.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ struct Subflow<S> {
 impl<S: Stream> Subflow<S> {
     /// Subflow `n` of a flow. Without a handshake all subflows are open; with one the first subflow's SYN is due.
     fn new(config: &TcpConfig, flow: &Start, n: usize) -> Self {
-        let start = Start { size: 0, salt: n as u32, ..*flow };
+        let start = Start { size: 0, salt: hash::mix2(flow.salt.into(), n as u64) as u32, ..*flow };
         let end = match (config.handshake, n) {
             (false, _) => Opened::at_once(config, &start),
             (true, 0) => Opened::Opening { opening: Opening::default(), start },

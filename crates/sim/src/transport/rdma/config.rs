@@ -130,7 +130,7 @@ impl RdmaConfig {
             frame: Frame { mss: self.mss, header: self.header, ack_bytes: self.ack_bytes },
             pulls: true,
             collects_telemetry: self.kind.collects_telemetry(),
-            hears_marks: true,
+            hears_marks: self.ecn(),
             knows_trims: false,
             grants_by_value: false,
             connections: self.queue_pairs,
@@ -139,6 +139,9 @@ impl RdmaConfig {
             most_bytes: u64::MAX,
             fixed_timeout: Some(match self.recovery {
                 Recovery::GoBackN => ("rto_us", self.rto),
+                Recovery::Irn if self.rto_low_packets > 0 && self.rto_low < self.rto_high => {
+                    ("rto_low_us", self.rto_low)
+                }
                 Recovery::Irn => ("rto_high_us", self.rto_high),
             }),
             least_timeout: None,

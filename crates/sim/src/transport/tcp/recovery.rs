@@ -3,10 +3,44 @@
 
 use super::{AckOutcome, Cut, TcpSender};
 use crate::transport::config::{Recovery, TcpConfig};
-use crate::transport::congestion::Marks;
+use crate::transport::congestion::window::Control;
+use crate::transport::congestion::{Marks, Window};
 use spinewise_policy::time::Time;
 
+/// What a cut of the window changes, as it was before the cut.
+#[derive(Clone, Debug)]
+pub(super) struct BeforeCut {
+    window: Window,
+    control: Control,
+    cut: Cut,
+    reduced_until: u64,
+    cwr_due: bool,
+}
+
 impl TcpSender {
+    /// The state to return to if the cut that follows turns out to be wrong.
+    pub(super) fn before_cut(&self) -> BeforeCut {
+        let (window, control) = (self.window, self.control.clone());
+        BeforeCut { window, control, cut: self.cut, reduced_until: self.reduced_until, cwr_due: self.cwr_due }
+    }
+
+    /// The cut was wrong (RFC 4015 §3.2): nothing was lost but time. The next mark counts again, and a CWR that has not
+    /// been sent is withdrawn.
+    pub(super) fn take_back(&mut self, before: &BeforeCut) {
+        if self.window.cwnd < before.window.cwnd {
+            self.control.undo(&before.control); // RFC 9438 §4.9.2; else it has grown beyond
+        }
+        self.window.cwnd = self.window.cwnd.max(before.window.cwnd);
+        self.window.ssthresh = self.window.ssthresh.max(before.window.ssthresh);
+        (self.cut, self.reduced_until) = (before.cut, before.reduced_until);
+        self.cwr_due &= before.cwr_due;
+    }
+
+    /// Whether what was sent before a mark cut the window is still on its way: Linux's state CWR.
+    pub(super) fn is_cut_by_mark(&self) -> bool {
+        self.cut == Cut::ByMark && self.snd_una < self.reduced_until
+    }
+
     /// A marked ACK outside recovery. It does not let the window grow (RFC 3168 §6.1.2).
     pub(super) fn on_mark(&mut self, config: &TcpConfig, now: Time) {
         if !self.may_reduce() {

@@ -12,10 +12,11 @@
 
 use super::{AckOutcome, Segment, TcpSender};
 use crate::transport::config::{Recovery, TcpConfig};
+use crate::transport::congestion::Marks;
 use crate::transport::contract::Answer;
 use crate::transport::sack::Sack;
 use board::Board;
-use rack::Rack;
+use rack::{Before, Rack};
 use spinewise_policy::time::Time;
 
 mod board;
@@ -170,18 +171,22 @@ impl SackSender {
         {
             self.forced = false;
         }
+        let recovers = self.tcp.in_recovery || self.after_timeout;
         let delivered = self.update(now, ack, sack);
         let ece = ack.ece && config.ecn();
         if ack.cumulative > una {
             self.on_new_data(config, now, ack, ece, &mut out);
         } else if ack.cumulative == una && self.tcp.snd_max > una {
             out.dupack3 = self.tcp.count_duplicate();
-            if ece && !self.tcp.in_recovery && !self.after_timeout {
+            if delivered > 0 && self.rack.is_some() {
+                self.tcp.rtt.sample(out.rtt); // as in Linux, where what a block reports is new data, too
+            }
+            if ece && !recovers {
                 self.tcp.on_mark(config, now);
             }
         }
         if self.rack.is_some() {
-            self.rack_ack(config, now, ack, sack, una, delivered);
+            self.rack_ack(config, now, (ack, sack), &Before { una, recovers }, delivered);
         } else {
             // RFC 6675 §5 steps (1) and (2) in one: n duplicates report n segments above; fewer do if some of them were
             // lost.
@@ -203,8 +208,10 @@ impl SackSender {
             return Expired::Other;
         }
         let tcp = &mut self.tcp;
-        let before = (!tcp.in_recovery && !self.after_timeout).then(|| (tcp.window, tcp.control.clone()));
-        if tcp.backoff == 0 {
+        // As in Linux (`tcp_enter_loss`): a window of data that has been cut is not cut again.
+        let is_cut = tcp.in_recovery || tcp.is_cut_by_mark();
+        let before = (!is_cut && !self.after_timeout).then(|| tcp.before_cut());
+        if tcp.backoff == 0 && !(is_cut && self.rack.is_some()) {
             tcp.window.ssthresh = tcp.threshold(config, now);
         }
         tcp.window.cwnd = u64::from(config.mss);
@@ -314,7 +321,10 @@ impl SackSender {
     /// RFC 6675 §5 step (4).
     fn enter_recovery(&mut self, config: &TcpConfig, now: Time) {
         let tcp = &mut self.tcp;
-        tcp.window.ssthresh = tcp.threshold(config, now);
+        // RFC 3168 §6.1.2: one cut for what is marked and what is dropped in one window of data
+        if !(config.marks() == Marks::Repeated && tcp.is_cut_by_mark()) {
+            tcp.window.ssthresh = tcp.threshold(config, now);
+        }
         tcp.window.cwnd = tcp.window.ssthresh;
         tcp.mark_loss();
         tcp.in_recovery = true;

@@ -346,17 +346,19 @@ impl UetSender {
     }
 
     /// A probe falls due; or the oldest packet has been in flight for too long: it alone is presumed lost. Returns its
-    /// first byte.
+    /// first byte; or, if nothing is in flight and a request for credit has had no answer, the first byte that is
+    /// missing.
     pub(super) fn on_timeout(&mut self, config: &UetConfig, now: Time) -> Option<u64> {
         if let Some(sleek) = &mut self.sleek {
             sleek.expire(now);
         }
-        if self.ask_at.is_some_and(|at| at <= now) {
+        let asks_again = self.ask_at.is_some_and(|at| at <= now);
+        if asks_again {
             self.asks = true;
             self.watch(config, now);
         }
         if self.deadline.is_none_or(|at| at > now) {
-            return None;
+            return asks_again.then(|| self.cut.seq(self.expected));
         }
         let (sent, psn) = self.records.oldest()?;
         self.counts.timeouts += 1;

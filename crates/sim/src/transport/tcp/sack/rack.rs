@@ -4,20 +4,19 @@
 //! |---|---|
 //! | `tcp_recovery.c`: time-based detection, reordering window by DSACK | [`Rack::window`], `detect` |
 //! | `tcp_output.c`: loss probe | `schedule_probe`, [`Rack::probes`] |
-//! | `tcp_input.c`: proportional rate reduction (RFC 6937) | `reduce` |
-//! | `tcp_input.c`: undo by time stamps (RFC 3522, 4015) and by DSACK (RFC 3708) | `undo` |
+//! | `tcp_input.c`: proportional rate reduction (RFC 6937, with RFC 9937's safe ACKs) | `reduce` |
+//! | `tcp_input.c`: undo by time stamps (RFC 3522, 4015) and by DSACK (RFC 3708), not after ECN-Echo | `undo` |
 //!
-//! Differences: the minimum round trip is that of the whole connection, timers have no ticks, and the acknowledgement
+//! Differences: the reduction begins from what is in flight, as in the RFC, where Linux takes the window; the minimum round trip is that of the whole connection, timers have no ticks, and the acknowledgement
 //! delay that a probe allows for is the configured one.
 
 use super::SackSender;
 use super::board::Delivery;
 use crate::transport::config::TcpConfig;
-use crate::transport::congestion::Window;
-use crate::transport::congestion::window::Control;
 use crate::transport::contract::Answer;
 use crate::transport::sack::Sack;
 use crate::transport::tcp::TcpSender;
+use crate::transport::tcp::recovery::BeforeCut;
 use spinewise_policy::time::{Span, Time};
 
 /// RFC 8985 §6.2 step 4: a wider window is kept for this many recoveries without DSACK.
@@ -26,13 +25,20 @@ const PERSIST: u32 = 16;
 /// `tcp_recovery.c`: the window is at most this many quarters of the minimum round trip.
 const MOST_STEPS: u32 = 255;
 
-/// The changes of a window reduction, until it is known to have been right.
+/// The sender before an acknowledgement: the first outstanding byte, and whether it was in a recovery, fast or after a
+/// timeout.
+pub(super) struct Before {
+    pub(super) una: u64,
+    pub(super) recovers: bool,
+}
+
+/// A recovery that has begun, until it is known to have been right.
 #[derive(Clone, Debug)]
 struct Undo {
     /// `snd_una` when the recovery began.
     una: u64,
-    window: Window,
-    control: Control,
+    /// None: the window was cut with reason, by an ECN-Echo (RFC 4015 §3.4).
+    before: Option<BeforeCut>,
     /// Segments sent again since, and how many of those DSACK has not reported.
     sent: u32,
     open: u32,
@@ -164,7 +170,10 @@ impl Rack {
     }
 
     /// RFC 8985 §6.2 step 4: the effect of DSACK and of the end of a recovery on the window. `tcp` has taken the ACK.
-    fn adapt(&mut self, tcp: &TcpSender, dsack: bool) {
+    ///
+    /// As in Linux, DSACK counts once reordering has been seen, and not if it reports a probe.
+    fn adapt(&mut self, tcp: &TcpSender, duplicate: Option<(u64, u64)>) {
+        let dsack = self.reordering_seen && duplicate.is_some_and(|(_, end)| !self.is_of_probe(end));
         let left = std::mem::take(&mut self.left);
         self.dsack_round = self.dsack_round.filter(|&round| tcp.snd_una < round);
         if dsack && self.dsack_round.is_none() {
@@ -190,40 +199,40 @@ impl Rack {
 }
 
 impl SackSender {
-    /// RACK-TLP's reaction to an acknowledgement: `una` was the first outstanding byte before it, `duplicate` is the
-    /// block it reports as a duplicate, `delivered` the bytes it reports as new.
+    /// RACK-TLP's reaction to an acknowledgement, which reports `delivered` bytes as new.
     pub(super) fn rack_ack(
         &mut self,
         config: &TcpConfig,
         now: Time,
-        ack: &Answer,
-        sack: &Sack,
-        una: u64,
+        (ack, sack): (&Answer, &Sack),
+        before: &Before,
         delivered: u64,
     ) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
-        let duplicate = sack.duplicate(ack.cumulative);
-        if ack.cumulative > una {
-            rack.sampled = true;
+        let (duplicate, ece) = (sack.duplicate(ack.cumulative), ack.ece && config.ecn());
+        let advances = ack.cumulative > before.una;
+        rack.sampled |= advances;
+        rack.adapt(&self.tcp, duplicate);
+        if ece {
+            rack.on_mark(before.recovers);
         }
-        rack.adapt(&self.tcp, duplicate.is_some());
-        let spurious = rack.judge(ack, una, duplicate);
-        if spurious {
+        if rack.judge(ack, before, duplicate) {
             self.undo();
         }
-        self.probe_answered(config, now, ack, sack, una);
-        self.detect(config, now);
-        self.reduce(config, delivered);
+        self.probe_answered(config, now, ack, sack, before.una);
+        let lost = self.detect(config, now, ece);
+        self.reduce(config, delivered, advances && !lost);
         if delivered > 0 {
             self.schedule_probe(config, now);
         }
     }
 
-    /// RFC 8985 §6.2 step 5: marks lost segments, begins a recovery, arms the reordering timer.
-    fn detect(&mut self, config: &TcpConfig, now: Time) {
-        let Some(rack) = self.rack.as_deref_mut() else { return };
+    /// RFC 8985 §6.2 step 5: marks lost segments, begins a recovery, arms the reordering timer. `ece`: an
+    /// acknowledgement with ECN-Echo is the reason to look. Returns whether anything was marked.
+    fn detect(&mut self, config: &TcpConfig, now: Time, ece: bool) -> bool {
+        let Some(rack) = self.rack.as_deref_mut() else { return false };
         let recovers = self.tcp.in_recovery || self.after_timeout;
-        let srtt = self.tcp.srtt().unwrap_or_default();
+        let srtt = self.tcp.srtt().unwrap_or(Span::FOREVER);
         let wait = rack.rtt + rack.window(recovers, self.board.sacked(), config.dupack_threshold, srtt);
         let (newest, mut latest, mut lost) = ((rack.xmit, rack.newest), Time::NEVER, false);
         self.board.by_time(|board, number, sent| {
@@ -241,37 +250,40 @@ impl SackSender {
         rack.reorder_at = latest;
         // What was marked in a recovery, and not sent again before its end, is lost still.
         if !recovers && (lost || self.board.next_lost().is_some()) {
-            self.save(self.tcp.window, self.tcp.control.clone());
+            let before = (!ece && !self.tcp.is_cut_by_mark()).then(|| self.tcp.before_cut());
+            self.begin(before);
             self.enter_recovery(config, now);
         }
+        lost
     }
 
-    /// Remembers the window as a reduction begins.
-    fn save(&mut self, window: Window, control: Control) {
+    /// A recovery begins. `before` is what it may return to.
+    fn begin(&mut self, before: Option<BeforeCut>) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
         (rack.prr_delivered, rack.prr_out, rack.recover_fs) = (0, 0, self.tcp.flight().max(1));
         (rack.probe_end, rack.probe_at, rack.probing) = (None, Time::NEVER, false);
         let una = self.tcp.snd_una;
-        rack.undo = Some(Undo { una, window, control, sent: 0, open: 0, first_at: Time::NEVER, first_end: 0 });
+        rack.undo = Some(Undo { una, before, sent: 0, open: 0, first_at: Time::NEVER, first_end: 0 });
     }
 
-    /// The reduction was wrong (RFC 4015 §3.2): nothing was lost but time.
+    /// Nothing was lost: the recovery ends, and its cut is taken back if the loss was its only reason.
     fn undo(&mut self) {
         let Some(undo) = self.rack.as_deref_mut().and_then(|rack| rack.undo.take()) else { return };
         let tcp = &mut self.tcp;
-        if tcp.window.cwnd < undo.window.cwnd {
-            tcp.control.undo(&undo.control); // RFC 9438 §4.9.2; else it has grown beyond
+        match &undo.before {
+            Some(before) => tcp.take_back(before),
+            None if tcp.in_recovery => tcp.window.cwnd = tcp.window.ssthresh,
+            None => {}
         }
-        tcp.window.cwnd = tcp.window.cwnd.max(undo.window.cwnd);
-        tcp.window.ssthresh = tcp.window.ssthresh.max(undo.window.ssthresh);
         tcp.leave_recovery();
         self.after_timeout = false;
         self.forced = false;
         self.board.find_all();
     }
 
-    /// RFC 6937 §3: the window of a recovery, after `delivered` further bytes have arrived.
-    fn reduce(&mut self, config: &TcpConfig, delivered: u64) {
+    /// RFC 6937 §3: the window of a recovery, after `delivered` further bytes have arrived. `safe`: the acknowledgement
+    /// is of new data and reveals no loss (RFC 9937, SafeACK), so one segment more may go.
+    fn reduce(&mut self, config: &TcpConfig, delivered: u64, safe: bool) {
         let Some(rack) = self.rack.as_deref_mut().filter(|_| self.tcp.in_recovery && delivered > 0) else { return };
         let (pipe, ssthresh, mss) = (self.board.pipe(), self.tcp.window.ssthresh, u64::from(config.mss));
         rack.prr_delivered += delivered;
@@ -279,9 +291,9 @@ impl SackSender {
             let due = u128::from(rack.prr_delivered) * u128::from(ssthresh);
             (due.div_ceil(u128::from(rack.recover_fs)) as u64).saturating_sub(rack.prr_out)
         } else {
-            // the slow-start bound, RFC 6937 §3
-            let limit = rack.prr_delivered.saturating_sub(rack.prr_out).max(delivered) + mss;
-            limit.min(ssthresh - pipe)
+            let limit = rack.prr_delivered.saturating_sub(rack.prr_out).max(delivered) + if safe { mss } else { 0 };
+            // Linux counts segments: a short one that arrives lets a full one go.
+            limit.next_multiple_of(mss).min(ssthresh - pipe)
         };
         self.tcp.window.cwnd = pipe + more;
     }
@@ -294,10 +306,10 @@ impl SackSender {
         if reorder {
             rack.reorder_at = Time::NEVER;
             let recovers = self.tcp.in_recovery;
-            self.detect(config, now);
+            self.detect(config, now, false);
             // As in Linux: a recovery that begins here sends something, though nothing has arrived.
             if !recovers {
-                self.reduce(config, u64::from(config.mss));
+                self.reduce(config, u64::from(config.mss), false);
             }
         } else if probe {
             rack.probe_at = Time::NEVER;
@@ -308,10 +320,10 @@ impl SackSender {
     }
 
     /// RFC 8985 §6.3: the segments that the retransmission timeout declares lost. `before` is the state before it,
-    /// unless a recovery was under way.
-    pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<(Window, Control)>) {
-        if let Some((window, control)) = before {
-            self.save(window, control);
+    /// unless the window had been cut already.
+    pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<BeforeCut>) {
+        if before.is_some() {
+            self.begin(before);
         }
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let srtt = self.tcp.srtt().unwrap_or_default();
@@ -359,16 +371,34 @@ impl SackSender {
 }
 
 impl Rack {
-    /// Whether this acknowledgement shows that the last reduction was wrong.
-    fn judge(&mut self, ack: &Answer, una: u64, duplicate: Option<(u64, u64)>) -> bool {
-        let of_probe = |end: u64| self.probe_again && self.probe_end == Some(end);
-        let Some(undo) = self.undo.as_mut().filter(|undo| undo.sent > 0) else { return false };
-        if duplicate.is_some_and(|(start, end)| start >= undo.una && !of_probe(end)) {
+    /// Whether a duplicate that ends there is the probe in flight.
+    fn is_of_probe(&self, end: u64) -> bool {
+        self.probe_again && self.probe_end == Some(end)
+    }
+
+    /// An ECN-Echo has arrived: whatever was lost, the window is right to be cut (RFC 4015 §3.4).
+    fn on_mark(&mut self, recovers: bool) {
+        match &mut self.undo {
+            Some(undo) if recovers => undo.before = None,
+            undo => *undo = None,
+        }
+    }
+
+    /// Whether this acknowledgement shows that the last recovery was wrong.
+    fn judge(&mut self, ack: &Answer, before: &Before, duplicate: Option<(u64, u64)>) -> bool {
+        let of_data = duplicate.filter(|&(_, end)| !self.is_of_probe(end));
+        let Some(undo) = self.undo.as_mut() else { return false };
+        if of_data.is_some_and(|(start, _)| start >= undo.una) {
             undo.open = undo.open.saturating_sub(1);
         }
-        // RFC 3522 §3.2 step 4: the answer to the first transmission of data that was sent again
-        let first_arrived = una < undo.first_end && undo.first_end <= ack.cumulative && ack.echo < undo.first_at;
-        let spurious = first_arrived || undo.open == 0;
+        let spurious = if undo.sent == 0 {
+            // As in Linux (`tcp_packet_delayed`): new data is acknowledged before anything has been sent again.
+            before.recovers && ack.cumulative > before.una
+        } else {
+            // RFC 3522 §3.2 step 4: the answer to the first transmission of data that was sent again
+            let passes = before.una < undo.first_end && undo.first_end <= ack.cumulative;
+            passes && ack.echo < undo.first_at || undo.open == 0
+        };
         self.reordering_seen |= spurious;
         spurious
     }

@@ -5,6 +5,7 @@ use super::super::tests::{ack, again, config, send, sender};
 use super::*;
 use crate::transport::config::Recovery;
 use crate::transport::congestion::Start;
+use crate::transport::congestion::window::Kind;
 use crate::transport::tcp::tests::{MSS, us};
 
 /// Sends `n` segments, one each microsecond from `at` on.
@@ -119,22 +120,29 @@ fn dsack_widens_the_window_once_a_round_and_sixteen_recoveries_narrow_it() {
     let window = |r: &Rack| r.window(false, 5, 3, Span::from_us(100));
     assert_eq!(window(&r), Span::from_us(25));
     (tcp.snd_una, tcp.snd_nxt) = (0, 10 * MSS);
-    r.adapt(&tcp, true);
+    r.adapt(&tcp, Some((0, MSS)));
     assert_eq!(window(&r), Span::from_us(50));
     // The same round: no more.
-    r.adapt(&tcp, true);
+    r.adapt(&tcp, Some((0, MSS)));
     assert_eq!(window(&r), Span::from_us(50));
     for (una, expected) in [(10, 75), (20, 100), (30, 100)] {
         (tcp.snd_una, tcp.snd_nxt) = (una * MSS, (una + 10) * MSS);
-        r.adapt(&tcp, true);
+        r.adapt(&tcp, Some((0, MSS)));
         assert_eq!(window(&r), Span::from_us(expected), "no more than the smoothed round trip");
     }
     tcp.snd_una = 40 * MSS;
     for n in 1..=16 {
         r.left_recovery();
-        r.adapt(&tcp, false);
+        r.adapt(&tcp, None);
         assert_eq!(window(&r), Span::from_us(if n < 16 { 100 } else { 25 }));
     }
+    // A probe's duplicate says nothing of the window, nor does any as long as nothing has come out of order.
+    (r.probe_end, r.probe_again) = (Some(60 * MSS), true);
+    r.adapt(&tcp, Some((59 * MSS, 60 * MSS)));
+    r.reordering_seen = false;
+    r.adapt(&tcp, Some((0, MSS)));
+    r.reordering_seen = true;
+    assert_eq!(window(&r), Span::from_us(25));
     // Without reordering: none in a recovery, none once three are reported.
     r.reordering_seen = false;
     assert_eq!(r.window(true, 0, 3, Span::from_us(100)), Span::ZERO);
@@ -153,13 +161,14 @@ fn the_window_is_a_quarter_of_the_least_round_trip_that_is_known_and_no_more_tha
         assert_eq!(window(&Rack::new(handshake, known)), Span::from_us(expected));
     }
     let mut r = Rack::new(None, us20);
+    r.reordering_seen = true;
     r.begin_ack(ms1);
     assert_eq!(window(&r), Span::from_us(5), "a slower round trip changes nothing");
     let config = config(Recovery::Rack);
     let mut tcp = TcpSender::opened(&config, &Start::sized(1000 * MSS), ms1, 0);
     for round in 1..=300 {
         (tcp.snd_una, tcp.snd_nxt) = (round * MSS, (round + 1) * MSS);
-        r.adapt(&tcp, true);
+        r.adapt(&tcp, Some((0, MSS)));
     }
     assert_eq!(window(&r), Span::from_us(5 * 255), "as Linux bounds it");
 }
@@ -178,7 +187,7 @@ fn a_spurious_retransmission_is_undone_by_dsack() {
         &Answer { cumulative: 6 * MSS, echo, echo_retransmit: true, ..Answer::default() },
         &told,
     );
-    assert_eq!((s.spurious, rack(&s).reo_wnd_mult), (1, 2));
+    assert_eq!((s.spurious, rack(&s).reo_wnd_mult, rack(&s).reordering_seen), (1, 1, true));
     assert!(s.tcp.cwnd() >= 10 * MSS && !s.tcp.in_recovery);
 }
 
@@ -349,4 +358,105 @@ fn a_timeout_takes_back_only_what_is_late() {
     assert_eq!(s.on_timeout(&config, at), Expired::Timeout);
     assert_eq!((s.tcp.cwnd(), s.board.pipe()), (MSS, 0));
     assert_eq!(send(&mut s, &config, at), [again(0)]);
+}
+
+/// Ten segments of a connection without a handshake over two paths: the odd ones come first.
+#[test]
+fn the_first_answer_of_a_connection_may_be_about_its_second_segment() {
+    let config = config(Recovery::Rack);
+    let mut s = SackSender::new(&config, TcpSender::new(&config, &Start::sized(10 * MSS)));
+    spaced(&mut s, &config, 0, 10);
+    ack(&mut s, &config, us(101), 0, &[(1, 2)]);
+    assert_eq!((s.tcp.srtt(), s.tcp.in_recovery), (Some(Span::from_us(100)), false));
+    assert_eq!(s.deadline(), Some(us(125)), "segment 0 may come a quarter of a round trip later");
+    ack(&mut s, &config, us(120), 2, &[]);
+    assert_eq!((s.tcp.retransmits, s.tcp.fast_retransmits), (0, 0));
+}
+
+/// [`ack`], with ECN-Echo.
+fn marked(s: &mut SackSender, config: &TcpConfig, now: Time, next: u64, blocks: &[(u64, u64)]) {
+    let blocks: Vec<_> = blocks.iter().map(|&(from, to)| (from * MSS, to * MSS)).collect();
+    let ack = Answer { cumulative: next * MSS, echo: now - Span::from_us(100), ece: true, ..Answer::default() };
+    s.on_ack(config, now, &ack, &Sack::of(&blocks));
+}
+
+fn with_marks() -> TcpConfig {
+    TcpConfig { kind: Kind::Ecn, ..config(Recovery::Rack) }
+}
+
+#[test]
+fn a_mark_counts_again_once_a_cut_is_taken_back() {
+    let config = with_marks();
+    let mut s = overtaken(&config, 10, 3);
+    assert!(s.tcp.in_recovery && s.tcp.cwr_due);
+    assert_eq!(send(&mut s, &config, us(103))[0], again(0));
+    ack(&mut s, &config, us(110), 4, &[]);
+    assert_eq!((s.tcp.in_recovery, s.tcp.cwr_due), (false, false));
+    let before = s.tcp.cwnd();
+    assert!(before >= 10 * MSS);
+    marked(&mut s, &config, us(111), 5, &[]);
+    assert_eq!(s.tcp.cwnd(), before / 2, "in the round trip in which the cut was taken back");
+}
+
+#[test]
+fn a_cut_is_kept_if_a_mark_came_with_it() {
+    let config = with_marks();
+    let mut s = overtaken(&config, 10, 3);
+    let ssthresh = s.tcp.ssthresh();
+    assert_eq!(send(&mut s, &config, us(103))[0], again(0));
+    marked(&mut s, &config, us(110), 4, &[]);
+    assert_eq!((s.tcp.in_recovery, s.tcp.cwnd(), s.tcp.ssthresh()), (false, ssthresh, ssthresh));
+    assert_eq!(s.board.next_lost(), None);
+}
+
+#[test]
+fn marks_and_losses_of_one_window_of_data_cut_it_once() {
+    let config = with_marks();
+    let mut s = sender(&config, 1000 * MSS);
+    spaced(&mut s, &config, 0, 10);
+    marked(&mut s, &config, us(100), 1, &[]);
+    assert_eq!(s.tcp.ssthresh(), 5 * MSS);
+    // 1 is lost.
+    for to in 3..=6 {
+        ack(&mut s, &config, us(99 + to), 1, &[(2, to)]);
+    }
+    assert_eq!((s.tcp.in_recovery, s.tcp.ssthresh()), (true, 5 * MSS));
+    send(&mut s, &config, us(105));
+    // And the timeout of what was sent again.
+    let at = s.tcp.deadline;
+    while s.on_timeout(&config, s.deadline().unwrap()) != Expired::Timeout {
+        send(&mut s, &config, us(300));
+    }
+    assert_eq!((s.tcp.timeouts, s.tcp.ssthresh(), s.tcp.cwnd()), (1, 5 * MSS, MSS));
+    assert!(at >= us(10_000));
+}
+
+#[test]
+fn a_recovery_that_has_sent_nothing_again_is_undone_by_new_data() {
+    let config = config(Recovery::Rack);
+    let mut s = overtaken(&config, 10, 3);
+    assert!(s.tcp.in_recovery);
+    // Its turn at the NIC has not come when 0 arrives.
+    ack(&mut s, &config, us(104), 4, &[]);
+    assert_eq!((s.tcp.in_recovery, s.tcp.cwnd() >= 10 * MSS, s.tcp.retransmits), (false, true, 0));
+    assert_eq!(s.board.next_lost(), None);
+}
+
+#[test]
+fn one_segment_more_goes_for_an_answer_that_reveals_no_loss() {
+    let config = TcpConfig { initial_window: 20, initial_ssthresh: 20, ..config(Recovery::Rack) };
+    let mut s = sender(&config, 1000 * MSS);
+    spaced(&mut s, &config, 0, 20);
+    // All but the last are lost: the pipe is empty, and one goes as the timer expires.
+    ack(&mut s, &config, us(119), 0, &[(19, 20)]);
+    let at = s.deadline().unwrap();
+    assert_eq!((at, s.on_timeout(&config, at)), (us(143), Expired::Other));
+    assert_eq!((s.tcp.in_recovery, s.board.pipe(), s.tcp.ssthresh()), (true, 0, 10 * MSS));
+    assert_eq!(send(&mut s, &config, at), [again(0)]);
+    // The answer is of new data, and shows no other loss: two for one.
+    ack(&mut s, &config, us(243), 1, &[(19, 20)]);
+    assert_eq!(send(&mut s, &config, us(243)), [again(1), again(2)]);
+    // Without new data one goes, though the threshold leaves room for nine.
+    ack(&mut s, &config, us(343), 1, &[(2, 3), (19, 20)]);
+    assert_eq!(send(&mut s, &config, us(343)).len(), 1);
 }
