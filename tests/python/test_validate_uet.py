@@ -249,6 +249,55 @@ def test_an_option_without_a_meaning_is_refused(folder: Path, options: str, key:
         spec_with(folder, options)
 
 
+@pytest.mark.parametrize(
+    ("options", "control", "credit"),
+    [
+        ("", "nscc", False),
+        ("-receiver_cc_only", "none", True),
+        ("-receiver_cc_only -sender_cc_algo dctcp", "dctcp_per_mark", True),
+        ("-sender_cc_algo dctcp -receiver_cc_only", "none", True),
+        ("-receiver_cc -sender_cc_only", "nscc", False),
+        ("-sender_cc_only -receiver_cc", "nscc", True),
+        ("-receiver_cc_only -paths 4 -receiver_cc_only", "none", True),
+    ],
+)
+def test_the_last_option_says_who_paces(folder: Path, options: str, control: str, credit: bool) -> None:
+    spec = spec_with(folder, f"-load_balancing_algo oblivious -paths 16 {options}")
+    found = spec["transport"]
+    assert (found["congestion_control"], found.get("receiver_credit", False)) == (control, credit)
+    assert spec["switch"]["mark_last_hop"] is not credit
+
+
+def test_hosts_over_adaptive_switches_compare_ports_as_told(folder: Path) -> None:
+    spec = spec_with(folder, "-load_balancing_algo oblivious -paths 16 -strat ecmp_host_ar -ar_method pause")
+    assert (spec["scheme"]["fabric"], spec["scheme"]["fabric_params"]) == ("host_ar", {"compare": "pause"})
+    spec = spec_with(folder, "-load_balancing_algo oblivious -paths 1 -strat ecmp_host_ar -ar_method pqb")
+    assert spec["scheme"] == {"name": "host_ar", "params": {"compare": "queue"}}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "options", "shape"),
+    [
+        (1024, "", ("fat_tree", 16)),
+        (128, "", ("fat_tree", 8)),
+        (128, "-nodes 128 -tiers 2", ("leaf_spine", 16)),
+        (16, "", ("fat_tree", 4)),
+    ],
+)
+def test_without_a_topology_the_matrix_says_how_large_the_fabric_is(
+    folder: Path, hosts: int, options: str, shape: tuple[str, int]
+) -> None:
+    (folder / "inputs" / "a.cm").write_text(f"Nodes {hosts}\nConnections 1\n0->5 id 1 start 0 size 100000\n")
+    told = {"case": "own", "topo": None, "cm": "a.cm", "options": f"-tm a.cm -paths 4 {options}", "seed": 1}
+    (folder / recorded.CASES).write_text(json.dumps(told) + "\n")
+    (case,), _ = recorded.find(folder)
+    topology = spec_of(case, 1, folder / "flows.csv")["topology"]
+    assert (topology["kind"], topology.get("pods", topology.get("leaves"))) == shape
+    (folder / "inputs" / "a.cm").write_text("Nodes 100\nConnections 1\n0->5 id 1 start 0 size 100000\n")
+    with pytest.raises(SpecError, match="k³ / 4 hosts in three tiers"):
+        spec_of(case, 1, folder / "flows.csv")
+
+
 def test_receivers_are_not_told_of_slow_links(folder: Path) -> None:
     spec = spec_with(folder, "-load_balancing_algo oblivious -paths 16 -receiver_cc_only -failed 1")
     assert spec["topology"]["override"] == [{"spine": 0, "rate_gbps": 25.0}]

@@ -198,6 +198,8 @@ class SideBySide:
             said.append("A run has kept no row per flow (metrics.keep_flows_up_to), so no flows are matched.")
         if len({summary.of(ALL).unfinished for summary in self.summaries}) > 1:
             said.append("Times cover finished flows only, and the runs left different numbers unfinished.")
+        if any(summary.mixed for summary in self.summaries):
+            said.append("Times are of the flows of all traffic entries together; each run's page has them by entry.")
         said.append("Each is one run: `spinewise compare` repeats over seeds and says how sure a difference is.")
         return said
 

@@ -30,7 +30,7 @@ NO_TRAFFIC = "no traffic"
 UNSEEN = "not seen"
 ALIKE = 0.8
 """The share of the longest period from which periods of comparison count as equal."""
-BY_FACTORS = "seeds differ by factors: no time or share is below zero"
+BY_FACTORS = "seeds differ by factors: no time is below zero"
 BELOW_ZERO = -0.0005
 """The share of goodput lost from which it is shown as negative."""
 
@@ -226,7 +226,7 @@ def notes(study: Study) -> list[str]:
         *waiting(study),
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults."
         + (
-            " Where a ± exceeds its mean, seeds differ by factors: no time or share is below zero."
+            " Where a ± exceeds its mean, seeds differ by factors: no time is below zero."
             if is_wide(study)
             else ""
         ),

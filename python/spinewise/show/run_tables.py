@@ -85,7 +85,7 @@ def rounds_table(result: Result) -> Grid:
         "Rounds: collective operations, requests, incasts",
         ["traffic", "kind"],
         [
-            *("hosts", "message", "rounds", "unfinished", "mean time"), *(["max time"] if several else []),
+            *("hosts", "each", "rounds", "unfinished", "mean time"), *(["max time"] if several else []),
             *(["its ideal" if several else "ideal"] if bounds else []), *(["all"] if several else []),
             *(["algbw", "busbw"] if known else []),
         ],

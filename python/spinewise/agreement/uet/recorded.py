@@ -89,7 +89,7 @@ class UetCase:
         name: topology.traffic.lb.cc, and a variant perhaps.
         folder: the folder of the cases.
         options: the program's options, by name without the dash.
-        topo: the topology file; None for the program's own fat-tree of 1,024 hosts.
+        topo: the topology file; None for the program's own fat-tree.
         matrix: the connection matrix.
         seeds: the recorded seeds.
     """
@@ -129,9 +129,20 @@ class UetCase:
         return self.name.startswith(PINNED) and all(self.file(seed, "paths").is_file() for seed in self.seeds)
 
     @property
+    def paces(self) -> tuple[bool, bool]:
+        """Whether senders have a window, and whether receivers grant credit: the last option of each kind decides."""
+        sender, receiver = True, False
+        for option in self.options:
+            sender = {"receiver_cc_only": False, "sender_cc_only": True, "sender_cc": True}.get(option, sender)
+            # Naming an algorithm switches it on.
+            sender |= option == "sender_cc_algo"
+            receiver = {"receiver_cc_only": True, "sender_cc_only": False, "receiver_cc": True}.get(option, receiver)
+        return sender, receiver
+
+    @property
     def receiver_paces(self) -> bool:
         """Whether receivers grant credit."""
-        return not {"receiver_cc_only", "receiver_cc"}.isdisjoint(self.options)
+        return self.paces[1]
 
     def times(self, seed: int) -> Times:
         """The recorded outcome at a seed.
@@ -234,12 +245,14 @@ def check(case: UetCase, number: int, path: Path) -> None:
 
 
 def options_of(text: str) -> dict[str, list[str]]:
-    """The options of a command line, each with its values; of an option given twice the last, as in the program."""
+    """The options of a command line in order, each with its values; one that is given twice counts the second time."""
     found: dict[str, list[str]] = {}
     values: list[str] = []
     for word in text.split():
         if word.startswith("-"):
-            found[word[1:]] = values = []
+            values = []
+            found.pop(word[1:], None)
+            found[word[1:]] = values
         else:
             values.append(word)
     return found

@@ -21,11 +21,6 @@ MTU_BYTES, HEADER_BYTES = 4_150, 64
 SLOWER = 4
 # Handles what falls on one instant in the program's order.
 ENGINE = "htsim"
-# The program's own fat-tree, used if no topology is given.
-K16: Topology = {
-    "kind": "fat_tree", "pods": 16, "leaves_per_pod": 8, "aggregations_per_pod": 8, "cores_per_aggregation": 8,
-    "hosts_per_leaf": 8, "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000,
-}  # fmt: skip
 LOAD_BALANCERS = {
     "oblivious": "oblivious",
     "bitmap": "bitmap",
@@ -43,11 +38,7 @@ COMPARED = {
 # Turns at leaves, hashes above.
 ROUND_AND_HASH = "rr_ecmp"
 ROUND: dict[str, str | float | bool] = {"tiers": "leaf", "reshuffle_rounds": 5, "least_bytes": 0}
-# The behaviour of switches whose hosts have one value.
-UNDER: dict[str, Scheme] = {
-    "ecmp_host_ar": {"name": "host_ar"},
-    ROUND_AND_HASH: {"name": "round_robin", "params": ROUND},
-}
+MOST_PORTS = 64
 USUAL_PATHS = 64
 USUAL_MBPS = 100_000
 USUAL_END_US = 20_000
@@ -79,8 +70,7 @@ def topology_of(case: UetCase) -> Topology:
     """The fabric, with its degraded links."""
     gbps = case.number("linkspeed", USUAL_MBPS) / 1000
     if case.topo is None:
-        topology = K16.copy()
-        topology["host_rate_gbps"] = topology["fabric_rate_gbps"] = topology["core_rate_gbps"] = gbps
+        topology = own_fabric(case, gbps)
     else:
         found = htsim_topo.read(case.folder / "inputs" / case.topo)
         topology = cast(Topology, tomllib.loads(found.fabric.toml())["topology"])
@@ -94,6 +84,31 @@ def topology_of(case: UetCase) -> Topology:
     if degraded:
         topology["override"] = slower(topology, degraded)
     return topology
+
+
+def own_fabric(case: UetCase, gbps: float) -> Topology:
+    """The program's own fabric, used if no topology is given: a k-ary fat-tree of as many hosts as the matrix has.
+
+    Raises:
+        SpecError: no such tree has as many.
+    """
+    hosts, tiers = htsim_cm.read_matrix(case.folder / "inputs" / case.matrix).nodes, case.number("tiers", 3)
+    of_tiers = {2: lambda k: k * k // 2, 3: lambda k: k**3 // 4}
+    k = next((k for k in range(2, MOST_PORTS + 1, 2) if of_tiers.get(tiers, of_tiers[3])(k) == hosts), None)
+    if tiers not in of_tiers or k is None:
+        raise SpecError(
+            "Nodes", hosts, "k³ / 4 hosts in three tiers, or k² / 2 in two (-tiers 2), or -topo", file=case.name
+        )
+    if tiers == 2:
+        return {
+            "kind": "leaf_spine", "leaves": k, "spines": k // 2, "hosts_per_leaf": k // 2, "host_rate_gbps": gbps,
+            "fabric_rate_gbps": gbps, "host_delay_ns": 1000, "fabric_delay_ns": 1000,
+        }  # fmt: skip
+    return {
+        "kind": "fat_tree", "pods": k, "leaves_per_pod": k // 2, "aggregations_per_pod": k // 2,
+        "cores_per_aggregation": k // 2, "hosts_per_leaf": k // 2, "host_rate_gbps": gbps, "fabric_rate_gbps": gbps,
+        "core_rate_gbps": gbps, "host_delay_ns": 1000, "fabric_delay_ns": 1000, "core_delay_ns": 1000,
+    }  # fmt: skip
 
 
 def check_size(case: UetCase, topology: Topology) -> None:
@@ -140,7 +155,7 @@ def transport_of(case: UetCase, topology: Topology) -> Transport:
         "ack_every_bytes": case.number("sack_threshold", 16_384),
         "rto_us": 15 + 6 * queue * MTU_BYTES * 8 / rate / 1000,
     }
-    receiver_only = "receiver_cc_only" in case.options
+    receiver_only = not case.paces[0]
     algorithm = case.option("sender_cc_algo", "nscc")
     if algorithm not in SENDERS:
         raise SpecError("-sender_cc_algo", algorithm, ", ".join(SENDERS), file=case.name)
@@ -197,13 +212,20 @@ def scheme_of(case: UetCase) -> Scheme:
     if strategy not in ("", "ecmp", "ecmp_host", "ecmp_host_ar", ROUND_AND_HASH):
         allowed = "ecmp, ecmp_host, ecmp_host_ar, ecmp_ar, ecmp_rr, rr_ecmp"
         raise SpecError("-strat", strategy, allowed, file=case.name)
-    fabric: Scheme = {"fabric": "host_ar"} if strategy == "ecmp_host_ar" else {}
+    fabric: Scheme = {}
+    if strategy == "ecmp_host_ar":
+        compare: dict[str, str | float | bool] = {"compare": str(adaptive(case)["compare"])}
+        if paths == 1:
+            return {"name": "host_ar", "params": compare}
+        fabric = {"fabric": "host_ar", "fabric_params": compare}
     if strategy == ROUND_AND_HASH:
         # Leaves take turns, whatever the value of a packet; switches above them hash it.
+        if paths == 1:
+            return {"name": "round_robin", "params": ROUND}
         fabric = {"fabric": "round_robin", "fabric_params": ROUND}
     if paths == 1:
         # One value, so that grants, whose values the program counts separately, have others.
-        return UNDER.get(strategy, {"name": "oblivious", "params": {"values": 1}})
+        return {"name": "oblivious", "params": {"values": 1}}
     balancer = case.option("load_balancing_algo", "mixed")
     if balancer not in LOAD_BALANCERS:
         raise SpecError("-load_balancing_algo", balancer, ", ".join(LOAD_BALANCERS), file=case.name)
