@@ -87,7 +87,7 @@ def test_a_dead_path_is_left_by_those_that_learn_of_it(dead: tuple[Advice, Path]
     """By construction: a hash stays on the dead path for ever, and the pause after a timeout opens a new flowlet."""
     found, _ = dead
     assert found.entrant(found.advised).scheme == "letflow"
-    assert found.level == "switches"
+    assert found.level == "configuration"
     assert found.ended == "settled"
     assert {one.level: one.advised for one in found.levels}["as it is"] == "ecmp"
     assert {one for one in found.tied if one.startswith(("ecmp", "twin"))} == set()

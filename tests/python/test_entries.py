@@ -166,7 +166,7 @@ def test_tables_of_a_comparison_by_entry(comparison: sw.Comparison) -> None:
         "poisson: mean FCT",
         "poisson: 99th",
         "incast: FCT",
-        "p99 [ms]",
+        "p99 [µs]",
         "incast 16",
         "reported separately; --by class",
     ):

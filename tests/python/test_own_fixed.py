@@ -188,5 +188,5 @@ def test_advice_may_keep_a_scheme_of_your_own() -> None:
     with pytest.raises(sw.SpecError, match="scheme-file") as refused:
         find(spec, ("switches",), ["ecmp"])
     assert refused.value.key == "scheme.name"
-    field = find(spec, ("switches",), ["ecmp", "letflow"], [Ways])
+    field = find(spec, ("switches",), ["ecmp", "drill"], [Ways])
     assert field.today == "Ways"

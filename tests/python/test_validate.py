@@ -183,7 +183,7 @@ def test_a_fault_long_after_the_run_is_told_before_it_is_made() -> None:
     assert told(5.0) == []
     assert told(5000.0) == [("fault_after_traffic", "fault[0].at_us")]
     nothing = {"kind": "poisson", "cdf": "web_search", "load": 0.1, "duration_us": 1}
-    assert told(5000.0, traffic=[nothing]) == [("no_flows", "traffic"), ("nothing_sent", "traffic")]
+    assert told(5000.0, traffic=[nothing]) == [("no_flows", "traffic[0].load"), ("nothing_sent", "traffic")]
     assert told(5000.0, run={"until_us": 4000}) == [("fault_after_end", "fault[0].at_us")]
 
 

@@ -350,8 +350,7 @@ fn traffic(spec: &Spec, topology: &Topology, (room, go_on): (u64, GoOn<'_>)) -> 
                 }
                 if workload.is_cut(plan.flows.len(), &places) {
                     warnings.push(left_out(entry, workload, spec));
-                }
-                if plan.flows.is_empty() && matches!(workload, Workload::Poisson(_)) {
+                } else if plan.flows.is_empty() && matches!(workload, Workload::Poisson(_)) {
                     let text = "No flow starts: random arrivals have too little time at this load.";
                     warnings.push(Warning::of("no_flows", format!("traffic[{entry}].load"), text));
                 }

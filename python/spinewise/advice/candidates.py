@@ -140,9 +140,9 @@ def level(sheet: Sheet, today: str, family: str) -> str:
     """
     if sheet["name"] == today:
         return LEVELS[0]
-    if any(step.match == "same" for step in steps(str(sheet["name"]), family)):
-        return NEEDS["nothing new"]
     said, dearest = needs(sheet), AT[str(sheet["site"])]
+    if said is not None and any(step.match == "same" for step in steps(str(sheet["name"]), family)):
+        return NEEDS["nothing new"]
     if said is None or (dearest == "hosts" and NEEDS[said] == "configuration" and family != TCP):
         return dearest
     return NEEDS[said]

@@ -225,11 +225,7 @@ def notes(study: Study) -> list[str]:
         *fault_notes(singles(plan)),
         *waiting(study),
         f"{seeds} seed{'s' * (seeds != 1)}, the same traffic with and without the faults."
-        + (
-            " Where a ± exceeds its mean, seeds differ by factors: no time is below zero."
-            if is_wide(study)
-            else ""
-        ),
+        + (" Where a ± exceeds its mean, seeds differ by factors: no time is below zero." if is_wide(study) else ""),
     ]
     if any(study.idle(label) for label in study.labels):
         last = "the end (no repair)" if math.isinf(plan.last_us) else instant(plan.last_us)
