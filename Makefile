@@ -97,7 +97,7 @@ install: build ## Make .venv, install the pinned packages, build the engine
 
 # ---- use ----------------------------------------------------------------------------------------------------------
 
-demo: build ## Six schemes on an asymmetric leaf-spine, with the transport of today and in the world of most papers
+demo: build ## Six schemes on an asymmetric leaf-spine, with today's transport and with the one that most papers assume
 	$(BIN)/spinewise compare scenarios/demo_papers.toml --jobs $(JOBS) --out $(OUT)/demo-papers --force
 	$(BIN)/spinewise compare scenarios/demo.toml --jobs $(JOBS) --out $(OUT)/demo --force
 

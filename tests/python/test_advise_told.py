@@ -15,8 +15,8 @@ from spinewise.advice.candidates import sheets
 from spinewise.advice.effects import Effect
 from spinewise.advice.extremes import how_bad
 from spinewise.advice.forecast import PILOT, Forecast
-from spinewise.advice.told import tell_mean, value
 from spinewise.advice.trials import Trial, Trials
+from spinewise.advice.wording import tell_mean, value
 from spinewise.measures import units
 from spinewise.page import charts, of_advice
 from spinewise.page.model import Words

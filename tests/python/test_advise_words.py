@@ -18,7 +18,7 @@ from spinewise.advice.forecast import PILOT, Forecast
 from spinewise.advice.overload import overlapping
 from spinewise.advice.planned import planned
 from spinewise.advice.stress import Regret
-from spinewise.advice.told import few
+from spinewise.advice.wording import few
 from spinewise.page import of_advice
 from spinewise.page.model import Answer, Answers, Words
 from spinewise.show.simulated import simulated

@@ -115,7 +115,35 @@ def test_a_threshold_that_marked_nothing_is_told_of_runs_of_some_length() -> Non
     assert codes([200.0], [0], marks=0, packets=MANY) == [("no_mark_seen", "switch.ecn_threshold_bytes")]
     assert codes([200.0], [0], marks=0, packets=10) == []
     assert codes([200.0], [0], marks=0, packets=MANY, switch={"ecn_threshold_bytes": 0}) == []
+    deaf, hears = TRANSPORT | {"kind": "cubic"}, TRANSPORT | {"kind": "cubic", "cubic_ecn": True}
     assert codes([200.0], [0], marks=0, packets=MANY, transport=TRANSPORT | {"kind": "newreno"}) == []
+    assert codes([200.0], [0], marks=0, packets=MANY, transport=deaf) == []
+    told = ("no_mark_seen", "switch.ecn_threshold_bytes")
+    assert codes([200.0], [0], marks=0, packets=MANY, transport=hears) == [told]
+
+
+@pytest.mark.parametrize(
+    "transport",
+    [
+        {"kind": "dctcp"},
+        {"kind": "ecn"},
+        {"kind": "newreno"},
+        {"kind": "cubic"},
+        {"kind": "cubic", "cubic_ecn": True},
+        {"kind": "swift"},
+        {"kind": "mptcp"},
+        {"kind": "uet"},
+    ],
+    ids=str,
+)
+def test_transports_read_marks_as_the_engine_sends_them(transport: dict[str, Any]) -> None:
+    """The packets of a transport that reads no marks cannot be marked; those of others are, as six senders meet."""
+    fabric = {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, "host_rate_gbps": 100, "fabric_rate_gbps": 100}
+    burst = {"kind": "incast", "receiver": 0, "senders": 6, "size_bytes": 2_000_000}
+    switch = {} if transport["kind"] == "uet" else {"buffer_bytes": 1_000_000, "ecn_threshold_bytes": 100_000}
+    preset = "uet" if transport["kind"] == "uet" else "datacenter"
+    ran = sw.run({"preset": preset, "topology": fabric, "transport": transport, "switch": switch, "traffic": [burst]})
+    assert (ran.summary().packets.marks > 0) == afterwards.reads_marks(ran.spec["transport"])
 
 
 def congested(control: str) -> sw.Result:
@@ -202,7 +230,7 @@ def test_moves_behind_the_first_leaf_are_not_denied() -> None:
     for topology, denied in (({"leaves": 4}, True), ({"parallel_links": 2}, False), ({"kind": "links"}, False)):
         given = as_spec({"scheme": {"name": "letflow"}, "topology": topology})
         [told] = [one.text for one in afterwards.never_used(still, samples.report(totals={"path_changes": 0}), given)]
-        assert told.startswith("letflow moved no flow") == denied
+        assert told.startswith("letflow never moved a flow") == denied
 
 
 def test_one_path_only_is_told() -> None:

@@ -337,10 +337,10 @@ def test_rounds_are_told_of_where_there_are_some(tmp_path: Path) -> None:
     assert study.rounds_slower("ecmp", "permutation").mean > 0.0
     assert study.rounds_unfinished("ecmp", "permutation") == (0, 0)
     assert own_files.tables(study)[0].heading.startswith("Rounds")
-    bars = own_files.told(study).rounds
+    bars = own_files.stored(study).rounds
     assert [one.title for one in bars] == ["permutation", "permutation", "incast", "incast"]
     assert bars[1].of[0].mean == pytest.approx(100 * study.rounds_slower("ecmp", "permutation").mean)
-    titles = [one.title for one in of_resilience.part(own_files.told(study)).sections]
+    titles = [one.title for one in of_resilience.part(own_files.stored(study)).sections]
     lost = [] if own_files.compares_poorly(own_files.with_traffic(study)) else ["Goodput lost"]
     assert titles == ["Rounds", *lost, "What the faults cost", "How to read this"]
     terminal.write(tmp_path / "report.txt", own_files.report(study))
@@ -348,7 +348,7 @@ def test_rounds_are_told_of_where_there_are_some(tmp_path: Path) -> None:
     assert text.index("Rounds: collective operations") < text.index("Completion times, by traffic")
     flows = [{"kind": "poisson", "cdf": "fb_hadoop", "load": 0.3, "duration_us": 1000}]
     plan = own.Plan.of(SPEC | {"traffic": flows}, "ecmp", 1)
-    assert "Rounds" not in " ".join(told.title for told in own_files.told(plan.run(plan.cases(), 1, None)).tables)
+    assert "Rounds" not in " ".join(told.title for told in own_files.stored(plan.run(plan.cases(), 1, None)).tables)
 
 
 def test_rounds_that_did_not_finish_are_not_compared() -> None:

@@ -11,7 +11,7 @@ import spinewise as sw
 from pages import ROOT, blocks
 from spinewise.errors import SpecError
 from spinewise.explanation.facts import flow_facts
-from spinewise.exports.capture import packets, told_of
+from spinewise.exports.capture import packets, settings_of
 from spinewise.interop.fct import rows_of
 from spinewise.measures.least import Ways
 from spinewise.shapes import Spec
@@ -74,7 +74,7 @@ def test_packets_have_the_sizes_of_their_own_transport(mixed: sw.Result, tmp_pat
 def test_captured_packets_have_the_headers_of_their_own_transport() -> None:
     captured = sw.run({**MIXED, "metrics": {"capture": {"at": ["host0", "host4"]}}})
     assert captured.packets is not None
-    told, by_flow = told_of(captured, 8), dict(enumerate(captured.flows.column("entry").to_pylist()))
+    told, by_flow = settings_of(captured, 8), dict(enumerate(captured.flows.column("entry").to_pylist()))
     seen = {(by_flow[packet.flow], told(packet).mss) for packet in packets(captured.packets) if packet.kind == "data"}
     assert {(0, 1000), (1, 1460)} <= seen
 

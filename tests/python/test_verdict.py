@@ -151,7 +151,7 @@ def test_a_fact_whose_ratios_say_the_opposite_of_its_means_is_no_reason() -> Non
     seeds = range(20)
     values = {"a": [2.0] * 19 + [100.0], "b": [1.0 + seed / 100 for seed in range(19)] + [400.0]}
     made = comparison({label: [cell(label, seed, 10.0, 0.5) for seed in seeds] for label in values})
-    fact = reasons.Fact("drops", "drops a run", lambda one: values[one.label][one.seed], str)
+    fact = reasons.Fact("drops", "drops per run", lambda one: values[one.label][one.seed], str)
     assert stats.ratio_p(values["a"], values["b"]) < 0.05
     assert reasons.differing(made, fact, None, "a", "b") is None
     values["a"], values["b"] = ([3.0 * value for value in values["b"]], values["b"])

@@ -141,7 +141,7 @@ def test_ties_behind_what_is_told_apart_are_no_headline() -> None:
     assert (found.best, found.ties, found.near, found.far) == ("lbsp", ["clove"], [], ["clove"])
     card = of_comparison.card(made, found)
     assert card.answer == "lbsp"
-    assert "first on 3 of 4 seeds; not told apart, but behind ecmp by its mean: clove" in card.more
+    assert "first on 3 of 4 seeds; not told apart, but its mean is worse than that of ecmp: clove" in card.more
     assert files.verdict_record(found)["behind_told_apart"] == ["clove"]
     both = of_values(
         {"ecmp": ecmp, "lbsp": lbsp, "clove": [230.0, 260.0, 250.0, 225.0], "drb": [200.0, 900.0, 9.0, 1e3]}
@@ -151,7 +151,7 @@ def test_ties_behind_what_is_told_apart_are_no_headline() -> None:
     assert of_comparison.card(both, found).answer == "lbsp or clove"
     said = words(answers.answers(both))
     assert "not told apart from clove; first on 1 of 4 seeds" in said
-    assert "not told apart, but behind ecmp by its mean: drb" in said
+    assert "not told apart, but its mean is worse than that of ecmp: drb" in said
 
 
 def test_two_seeds_name_no_best_alone() -> None:
@@ -176,7 +176,7 @@ def test_the_answer_says_which_of_two_tests_speaks() -> None:
     assert (
         words(answers.answers(made))
         .partition("against a ")[2]
-        .startswith("surely less than a by the ratios seed by seed; the interval of the difference, ")
+        .startswith("surely less than a by the paired test over seeds, although the interval of the difference, ")
     )
     assert "-50.1% against a" in words(answers.answers(made))
     near = {f"s{k}": [101.0 + k, 103.0 - k, 99.0, 100.0] for k in range(8)}
@@ -185,7 +185,7 @@ def test_the_answer_says_which_of_two_tests_speaks() -> None:
     said = words(answers.answers(made))
     assert "against a" in said
     assert "%) against a" in said, "in brackets, for it may be chance"
-    assert "not surely less than a by the ratios seed by seed, among 10 schemes; the interval of the difference" in said
+    assert "not surely less than a by the paired test over seeds, among 10 schemes, although the" in said
     assert "why: not seen" not in said, "of a difference that may be chance no reason is told"
 
 

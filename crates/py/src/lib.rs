@@ -1,4 +1,5 @@
-//! `spinewise._core`: specs in as JSON, columns out as bytes. No logic.
+//! `spinewise._core`: specs in as JSON, columns out as bytes. `own/` lends schemes written in Python what hooks get; nothing
+//! here decides what happens in a run.
 //!
 //! Runs execute with the interpreter detached; now and then the watch attaches it to report progress and check for
 //! Ctrl-C. A panic inside the engine becomes an `InternalError` that says what to report.
@@ -154,7 +155,7 @@ fn run<'py>(
     let spec = read(py, spec_json, own.as_deref())?;
     let in_python = spec.scheme.chosen().entry().source.is_some();
     let told = read_told(tuning)?;
-    let tuning = read_tuning(&told);
+    let tuning = read_tuning(&told)?;
     let began = now();
     let mut looks = Looks::new(progress, &told, in_python);
     let mut work = || {
@@ -194,7 +195,7 @@ fn validate(
     let spec = read(py, spec_json, own.as_deref())?;
     let in_python = spec.scheme.chosen().entry().source.is_some();
     let told = read_told(tuning)?;
-    let tuning = read_tuning(&told);
+    let tuning = read_tuning(&told)?;
     let mut looks = Looks::new(progress, &told, in_python);
     let mut work =
         || guarded(|| first_moments(&spec, tuning, Duration::from_secs_f64(seconds.clamp(0.0, 60.0)), &mut looks));
@@ -240,12 +241,28 @@ fn read_told(tuning: Option<&str>) -> PyResult<Value> {
         .map_err(|error| PyValueError::new_err(format!("the tuning is not JSON: {error}")))
 }
 
-fn read_tuning(value: &Value) -> Tuning {
-    Tuning {
+fn read_tuning(value: &Value) -> PyResult<Tuning> {
+    // The last one is read by `Looks`.
+    const KNOWN: [&str; 8] = [
+        "engine",
+        "window_divisor",
+        "commit_at_start",
+        "all_hooks",
+        "memory",
+        "threads",
+        "threads_if_worth",
+        "address_space",
+    ];
+    let mut given = value.as_object().into_iter().flat_map(|given| given.keys());
+    if let Some(key) = given.find(|key| !KNOWN.contains(&key.as_str())) {
+        return Err(PyValueError::new_err(format!("tuning: unknown key {key:?}")));
+    }
+    Ok(Tuning {
         engine: match value["engine"].as_str() {
             Some("windows") => Some(EngineKind::Windows),
             Some("events") => Some(EngineKind::Events),
-            _ => None,
+            Some(other) => return Err(PyValueError::new_err(format!("tuning: unknown engine {other:?}"))),
+            None => None,
         },
         window_divisor: value["window_divisor"].as_u64().unwrap_or(1),
         commit_at_start: value["commit_at_start"].as_bool().unwrap_or(false),
@@ -253,7 +270,7 @@ fn read_tuning(value: &Value) -> Tuning {
         memory: value["memory"].as_u64(),
         threads: value["threads"].as_u64().map_or(1, |threads| usize::try_from(threads).unwrap_or(usize::MAX)),
         threads_if_worth: value["threads_if_worth"].as_bool().unwrap_or(true),
-    }
+    })
 }
 
 fn pack<'py>(
@@ -345,13 +362,13 @@ fn columns() -> String {
             .map(|c| json!({ "name": c.name, "dtype": c.dtype, "unit": c.unit, "meaning": c.meaning }))
             .collect()
     };
-    let series: Vec<Value> =
-        spinewise_sim::log::SERIES.iter().map(|(name, meaning)| json!({ "name": name, "meaning": meaning })).collect();
+    let series =
+        spinewise_sim::log::SERIES.iter().map(|(_, name, meaning)| json!({ "name": name, "meaning": meaning }));
     json!({
         "flows": show(FLOW_COLUMNS),
         "collectives": show(COLLECTIVE_COLUMNS),
         "series": show(SERIES_COLUMNS),
-        "series_names": series,
+        "series_names": series.collect::<Vec<_>>(),
         "choices": show(CHOICE_COLUMNS),
         "hops": show(HOP_COLUMNS),
         "losses": show(LOSS_COLUMNS),

@@ -4,7 +4,7 @@ use crate::faults;
 use crate::ids::{LinkId, NodeId, SwitchId};
 use crate::keys::SpecError;
 use crate::spec::Spec;
-use crate::topology::{Topology, Wiring};
+use crate::topology::Topology;
 use serde_json::{Value, json};
 use spinewise_policy::Tier;
 use std::collections::BTreeMap;
@@ -16,14 +16,10 @@ use std::collections::BTreeMap;
 pub fn drawing(spec: &Spec) -> Result<Value, SpecError> {
     let topology = Topology::new(&spec.topology)?;
     Ok(json!({
-        "kind": match &spec.topology.wiring {
-            Wiring::LeafSpine(_) => "leaf_spine",
-            Wiring::FatTree(_) => "fat_tree",
-            Wiring::Links(_) => "links",
-        },
+        "kind": spec.topology.wiring.kind(),
         "nodes": nodes(&topology),
         "links": topology.links.ids().map(|number| link(&topology, number)).collect::<Vec<_>>(),
-        "faults": faults::told(spec, &topology)?,
+        "faults": faults::listing(spec, &topology)?,
     }))
 }
 

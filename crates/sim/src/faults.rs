@@ -16,25 +16,25 @@
 mod detect;
 mod hellos;
 mod inlet;
+mod listing;
 mod news;
 mod outlet;
 mod repair;
 mod schedule;
 mod select;
-mod told;
 
 use crate::ids::{HostId, LinkId, SwitchId, Table};
 use crate::spec::{DetectionMode, Nics, Spec, SpecError, SwitchSpec};
 use crate::topology::{LinkSpec, Reach, Topology};
 use crate::warden::{ALWAYS, GoOn};
 pub use inlet::Frail;
+pub use listing::listing;
 pub use outlet::Outlet;
 use repair::HOP_LIMIT;
 use schedule::Schedule;
 use serde_json::json;
 use spinewise_policy::{Span, Time};
 use std::collections::BTreeSet;
-pub use told::told;
 
 /// An interval between two instants, the second of which is excluded.
 type Interval = (Time, Time);

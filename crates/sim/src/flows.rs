@@ -32,11 +32,11 @@ pub struct Flows {
     udp_ends: Vec<Option<Box<Sending<Paced>>>>,
     /// Both ends of all other flows.
     pub ends: Ends,
-    /// The declarations of the run's transport about itself.
+    /// What NICs must know of the run's transports: the declarations of the one of `[transport]`.
     pub facts: Facts,
-    /// What is declared of flows of the run's transport.
+    /// Declarations and packets of a flow's transport, where all flows have that of `[transport]`.
     carried: Carried,
-    /// The same of flows of others, if there are any: by traffic entry.
+    /// The same by traffic entry, where some have their own.
     carried_by_entry: Box<[Carried]>,
     /// Their outcome.
     pub records: Table<FlowId, Record>,
@@ -44,7 +44,7 @@ pub struct Flows {
     pub by_host: Vec<FlowId>,
     /// See `by_host`.
     pub first: Vec<u32>,
-    /// Subflows of each, 0 without MPTCP.
+    /// Subflows of each flow of MPTCP, or queue pairs of a flow that is split over them; 0 without either.
     pub subflows: u32,
     /// The port by which the last data packet of each subflow left the leaf of its host; empty if not counted.
     uplinks: Table<SubflowId, u16>,
@@ -82,7 +82,7 @@ pub struct Reroutes;
 /// Value in `uplinks`: no packet has left yet.
 const NO_UPLINK: u16 = u16::MAX;
 
-/// Value in `udp_of`: a flow of the run's transport.
+/// Value in `udp_of`: a flow with a transport.
 const NO_SCHEDULE: u32 = u32::MAX;
 
 /// Dependencies of flows.
@@ -250,13 +250,13 @@ impl Flows {
             || self.started_elsewhere.contains(&flow)
     }
 
-    /// Whether it uses the run's transport, not UDP.
+    /// Whether it has a transport, not UDP.
     #[inline]
     pub fn has_transport(&self, flow: FlowId) -> bool {
         self.udp_of[flow] == NO_SCHEDULE
     }
 
-    /// Whether it uses the run's transport, as all subflows of MPTCP do.
+    /// Whether it has a transport, not UDP, as all subflows of MPTCP do.
     #[inline]
     pub fn goes_by_transport(&self, subflow: SubflowId) -> bool {
         let is_flow = self.udp_of.get(subflow.as_whole());

@@ -23,7 +23,7 @@ use crate::flows::Flows;
 use crate::ids::{FlowId, HostId};
 use crate::line::Line;
 use crate::link::Wires;
-use crate::log::{self, Log};
+use crate::log::{self, Log, OfEngine};
 use crate::net::Net;
 use crate::packet::{InHand, Packet};
 use crate::port::{AllRules, Counters, Fifo};
@@ -257,9 +257,14 @@ impl Host {
     /// Writes its points for the interval that ends now.
     fn write_points(&mut self, log: &mut Log, (net, now, interval): (&Net, Time, Span), seen: (Counted, Option<u64>)) {
         let tally = std::mem::take(&mut self.tally);
-        for (series, value) in [(2, tally.sent), (3, tally.received), (4, tally.dupack3)] {
+        let counted = [
+            (OfEngine::SentPackets, tally.sent),
+            (OfEngine::ReceivedBytes, tally.received),
+            (OfEngine::Dupack3Events, tally.dupack3),
+        ];
+        for (series, value) in counted {
             if value > 0 {
-                log.point(now, series, self.id.number(), value as f64);
+                log.point(now, series as u16, self.id.number(), value as f64);
             }
         }
         let link = self.line().link;

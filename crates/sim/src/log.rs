@@ -24,19 +24,55 @@ pub struct Point {
 /// Minimum number of points by which room grows.
 const FEWEST_POINTS: usize = 1024;
 
-/// Series of the engine itself; a scheme's own come after them.
-pub const SERIES: &[(&str, &str)] = &[
-    ("link_utilisation", "share of the interval in which the link was sending, per link of metrics.series_links"),
+/// A series of the engine itself, by its number. A scheme's own come after them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum OfEngine {
+    /// Use of a link.
+    LinkUtilisation,
+    /// Its queue.
+    LinkQueueBytes,
+    /// Packets that a host has sent.
+    SentPackets,
+    /// Bytes that have reached it.
+    ReceivedBytes,
+    /// Third duplicate acknowledgements at it.
+    Dupack3Events,
+    /// Marks at a link's port.
+    LinkMarks,
+    /// Drops there.
+    LinkDrops,
+    /// Pauses there.
+    LinkPaused,
+}
+
+/// Names and meanings of the engine's own series, in the order of their numbers.
+pub const SERIES: &[(OfEngine, &str, &str)] = &[
     (
+        OfEngine::LinkUtilisation,
+        "link_utilisation",
+        "share of the interval in which the link was sending, per link of metrics.series_links",
+    ),
+    (
+        OfEngine::LinkQueueBytes,
         "link_queue_bytes",
         "bytes queued for the link at the end of the interval, per link of metrics.series_links that a switch sends on",
     ),
-    ("sent_packets", "data packets sent in the interval, per host"),
-    ("received_bytes", "payload bytes received in the interval, each counted once, per host"),
-    ("dupack3_events", "third duplicate acknowledgements in the interval, per host"),
-    ("link_marks", "packets marked CE at the link's port in the interval, if any; not with series_links = \"fabric\""),
-    ("link_drops", "packets dropped at the link's port in the interval, if any; not with series_links = \"fabric\""),
+    (OfEngine::SentPackets, "sent_packets", "data packets sent in the interval, per host"),
+    (OfEngine::ReceivedBytes, "received_bytes", "payload bytes received in the interval, each counted once, per host"),
+    (OfEngine::Dupack3Events, "dupack3_events", "third duplicate acknowledgements in the interval, per host"),
     (
+        OfEngine::LinkMarks,
+        "link_marks",
+        "packets marked CE at the link's port in the interval, if any; not with series_links = \"fabric\"",
+    ),
+    (
+        OfEngine::LinkDrops,
+        "link_drops",
+        "packets dropped at the link's port in the interval, if any; not with series_links = \"fabric\"",
+    ),
+    (
+        OfEngine::LinkPaused,
         "link_paused",
         "share of the interval in which flow control paused data at the link's port, summed over priorities, if it \
          did; not with series_links = \"fabric\"",
@@ -56,6 +92,15 @@ const _: () = {
         scheme += 1;
     }
     assert!(SERIES.len() <= EDGE_SERIES as usize);
+};
+
+/// Each of the engine's series is listed at its number.
+const _: () = {
+    let mut number = 0;
+    while number < SERIES.len() {
+        assert!(SERIES[number].0 as usize == number);
+        number += 1;
+    }
 };
 
 /// Packets and bytes (without the fabric scheme's header) of one fate.
@@ -128,42 +173,67 @@ pub struct Log {
 impl Log {
     /// Adds what another thread has written of the same run.
     pub fn add(&mut self, other: Log) {
+        // All fields by name: a new one must say here what becomes of it.
+        let Log {
+            points,
+            most_points: _,
+            full,
+            created,
+            delivered,
+            dropped,
+            lost,
+            lost_in_switches,
+            trimmed,
+            consumed,
+            probes,
+            messages,
+            pauses,
+            acks,
+            handshakes,
+            header_bytes,
+            arrived,
+            resequenced: Tally { held, timeouts, overflows },
+            unroutable,
+            lossy_drops,
+            events,
+            recorder: _,
+        } = other;
         let accounts = [
-            (&mut self.created, other.created),
-            (&mut self.delivered, other.delivered),
-            (&mut self.dropped, other.dropped),
-            (&mut self.lost, other.lost),
-            (&mut self.trimmed, other.trimmed),
-            (&mut self.consumed, other.consumed),
-            (&mut self.probes, other.probes),
-            (&mut self.messages, other.messages),
-            (&mut self.pauses, other.pauses),
-            (&mut self.acks, other.acks),
-            (&mut self.handshakes, other.handshakes),
+            (&mut self.created, created),
+            (&mut self.delivered, delivered),
+            (&mut self.dropped, dropped),
+            (&mut self.lost, lost),
+            (&mut self.trimmed, trimmed),
+            (&mut self.consumed, consumed),
+            (&mut self.probes, probes),
+            (&mut self.messages, messages),
+            (&mut self.pauses, pauses),
+            (&mut self.acks, acks),
+            (&mut self.handshakes, handshakes),
         ];
-        for (own, more) in accounts {
-            own.packets += more.packets;
-            own.bytes += more.bytes;
+        for (own, Account { packets, bytes }) in accounts {
+            own.packets += packets;
+            own.bytes += bytes;
         }
         let numbers = [
-            (&mut self.lost_in_switches, other.lost_in_switches),
-            (&mut self.header_bytes, other.header_bytes),
-            (&mut self.arrived, other.arrived),
-            (&mut self.resequenced.held, other.resequenced.held),
-            (&mut self.resequenced.timeouts, other.resequenced.timeouts),
-            (&mut self.resequenced.overflows, other.resequenced.overflows),
-            (&mut self.unroutable, other.unroutable),
-            (&mut self.lossy_drops, other.lossy_drops),
-            (&mut self.events, other.events),
+            (&mut self.lost_in_switches, lost_in_switches),
+            (&mut self.header_bytes, header_bytes),
+            (&mut self.arrived, arrived),
+            (&mut self.resequenced.held, held),
+            (&mut self.resequenced.timeouts, timeouts),
+            (&mut self.resequenced.overflows, overflows),
+            (&mut self.unroutable, unroutable),
+            (&mut self.lossy_drops, lossy_drops),
+            (&mut self.events, events),
         ];
         for (own, more) in numbers {
             *own += more;
         }
-        let points = self.points.len() + other.points.len();
-        let fits = self.most_points.is_none_or(|most| points <= most);
-        self.full |= other.full || !fits || self.points.try_reserve_exact(other.points.len()).is_err();
+        let all = self.points.len() + points.len();
+        let fits = self.most_points.is_none_or(|most| all <= most);
+        self.full |= full || !fits || self.points.try_reserve_exact(points.len()).is_err();
         if !self.full {
-            self.points.extend(other.points);
+            self.points.extend(points);
         }
     }
 
@@ -203,18 +273,19 @@ pub fn write_link(
 ) {
     let entity = net.topology.nodes() + link.number();
     let share = |ps: u64| ps as f64 / interval.0 as f64;
-    log.point(now, 0, entity, share((counted.busy - before.busy).0));
+    let mut point = |series: OfEngine, value| log.point(now, series as u16, entity, value);
+    point(OfEngine::LinkUtilisation, share((counted.busy - before.busy).0));
     if let Some(bytes) = queue {
-        log.point(now, 1, entity, bytes as f64);
+        point(OfEngine::LinkQueueBytes, bytes as f64);
     }
     if net.series_links != Recorded::Fabric {
         let further = [
-            (5, (counted.marks - before.marks) as f64),
-            (6, (counted.drops - before.drops) as f64),
-            (7, share(counted.paused - before.paused)),
+            (OfEngine::LinkMarks, (counted.marks - before.marks) as f64),
+            (OfEngine::LinkDrops, (counted.drops - before.drops) as f64),
+            (OfEngine::LinkPaused, share(counted.paused - before.paused)),
         ];
         for (series, value) in further.into_iter().filter(|&(_, value)| value > 0.0) {
-            log.point(now, series, entity, value);
+            point(series, value);
         }
     }
     *before = counted;

@@ -65,10 +65,10 @@ pub struct Net {
     pub nics_queue: bool,
     /// Ports keep their packets until transmission starts.
     pub commit_at_start: bool,
+    /// Control packets likewise, although their start is known as they are queued.
+    pub keeps_control: bool,
     /// Ports write into packets of data what they find: see [`crate::telemetry`].
     pub collects_telemetry: bool,
-    /// Control too, though it is known before.
-    pub keeps_control: bool,
     /// Period of the series.
     pub series_interval: Option<Span>,
     /// The links they are kept of.

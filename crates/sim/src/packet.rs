@@ -83,6 +83,12 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
+/// This flag if so, or none.
+#[inline(always)]
+pub(crate) fn flag(flag: u8, if_so: bool) -> u8 {
+    if if_so { flag } else { 0 }
+}
+
 impl Packet {
     /// Is this flag set?
     #[inline]

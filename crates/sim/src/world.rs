@@ -14,6 +14,21 @@ use spinewise_policy::{Kind, Time};
 pub(crate) type Place = (NodeId, Option<LinkId>);
 
 /// All of a run but its hosts and switches, of which one at a time is at work.
+///
+/// The borrow lets the device at work touch everything; what it *may* touch is its own. Runs by several threads, and
+/// windows in any order of devices, are right because of that:
+///
+/// | field | a device reads | and writes |
+/// |---|---|---|
+/// | `now`, `net` | all | nothing |
+/// | `wires` | links from and to it | what it sends, and what it takes off |
+/// | `edge`, `fabric` | its own seat | its own seat |
+/// | `flows` | specs of its flows; its own end, and its own fields of their records | the same; gates and operations of its host |
+/// | `log` | nothing | sums, and points of its own series |
+/// | `free_queues` | all | nothing: the engine fills it on the grid |
+///
+/// One exception, in runs of one thread: where uet-htsim is followed, a receiver asks whether the sender is done
+/// (`Habits::receivers_anew`).
 pub struct World<'n> {
     /// The current instant.
     pub now: Time,

@@ -23,6 +23,9 @@
 | `answer` | the advice as data |
 | `compose` | assembles the advice |
 | `show`, `cases`, `files` | one screen; its lines about other conditions; advice.json and advice.md |
+| `tried` | every scheme that was tried, in a table: how it ended, values, differences, seeds |
+| `trades` | trade-offs between several aims |
+| `wording` | values, differences and names in words |
 """
 
 BUDGET_S = 300.0

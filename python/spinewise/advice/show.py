@@ -17,8 +17,18 @@ from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
 from spinewise.advice.gear import Step
 from spinewise.advice.overload import OVERLOADED
-from spinewise.advice.told import ALIKE, against, common, few, is_surely_better, is_surely_worse, tell, tell_mean, value
 from spinewise.advice.trades import bands, by_first, losses, trade_offs, verdict
+from spinewise.advice.wording import (
+    ALIKE,
+    against,
+    common,
+    few,
+    is_surely_better,
+    is_surely_worse,
+    tell,
+    tell_mean,
+    value,
+)
 from spinewise.measures import units
 from spinewise.show import terminal
 

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Sequence
 
 from spinewise.advice.answer import Advice, AimAnswer, Share
-from spinewise.advice.told import ALIKE, FEW, against, few, is_surely_worse, tell_mean, value
+from spinewise.advice.wording import ALIKE, FEW, against, few, is_surely_worse, tell_mean, value
 from spinewise.measures import units
 
 

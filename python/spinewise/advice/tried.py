@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from spinewise.advice.answer import Advice, Entrant, Status
-from spinewise.advice.told import against, tell, value
+from spinewise.advice.wording import against, tell, value
 from spinewise.show import terminal
 
 HEADING: Final = "Every scheme that was tried"

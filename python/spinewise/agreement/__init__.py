@@ -13,4 +13,5 @@
 | `ties` | finds the order of flows that start at the same time |
 | `worth` | the effect of each rule of a followed program: `python -m spinewise.agreement.worth` |
 | `show` | tables for people |
+| `speed` | the cost of running a recorded case |
 """

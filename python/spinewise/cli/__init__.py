@@ -1,4 +1,18 @@
-"""The ``spinewise`` command, and its exit when Ctrl-C comes before it has been loaded."""
+"""The ``spinewise`` command, and its exit when Ctrl-C comes before it has been loaded.
+
+Each command has a file of its name. `import_` finds its readers in `import_dags` and `import_fabrics`; the rest of
+`explain` is in `explain_two`; `lab` has a function for each of its commands; `registry` lists what exists. Besides:
+
+| module | what it does |
+|---|---|
+| `entry` | the command itself: runs one, and turns errors into messages and exit codes (`exits`) |
+| `parser` | the arguments of every command, with `pieces` that several share |
+| `advising`, `agents`, `comparing`, `exporting`, `imports`, `labs`, `listing` | those of commands with many |
+| `arguments` | refusals of arguments |
+| `engines` | which engine makes the runs |
+| `imported` | what a reader of ``import`` returns |
+| `output`, `streams` | what commands print, on streams in any state |
+"""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ def add_advise(commands: Commands) -> None:
         commands,
         "advise",
         "advise",
-        "Say which load balancer a fabric should run: race all that fit, try to break the answer, and say why, how"
-        " surely, and when it would be wrong.",
+        "Say which load balancer a fabric should run: race every scheme that fits, try to break the answer, and report"
+        " why, how certain it is, and when it would not hold.",
     )
     add_spec(parser)
     parser.add_argument(
@@ -40,7 +40,7 @@ def add_advise(commands: Commands) -> None:
         "--band",
         type=share,
         metavar="PERCENT",
-        help="differences below this count as none, such as 2%% [what a pilot shows the budget can resolve]",
+        help="treat differences below this as equal, such as 2%% [what a pilot shows the budget can resolve]",
     )
     parser.add_argument("--seed", type=whole(0, 2**63), metavar="N", help="the first seed [the spec's]")
     add_engine(parser)

@@ -21,7 +21,7 @@ HELP = {
 def add_agent(commands: Commands) -> None:
     """``agent`` and what it does."""
     parser = commands.add_parser("agent", help=ABOUT, description=ABOUT, allow_abbrev=False)
-    deeds = parser.add_subparsers(required=True, metavar="DEED", parser_class=Parser)
+    deeds = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     for name, (about, option) in DEEDS.items():
         deed = new_command(deeds, name, "agent", about)
         deed.set_defaults(command=lazily("agent"), deed=name, option=option)

@@ -90,7 +90,7 @@ class Parser(argparse.ArgumentParser):
         word = words[0]
         if not word.startswith("-"):
             known = [self.shown(action) for action in self._actions if not action.option_strings]
-            allowed = f"{', '.join(known)} and nothing more" if known else "options only"
+            allowed = f"{', '.join(known)}, and no further arguments" if known else "options only"
             shows = "`spinewise report FOLDER… --out FILE.html` shows results side by side"
             return SpecError("(arguments)", word, allowed, shows if Path(word).is_dir() else self.way_out())
         options = [name for action in self._actions for name in action.option_strings if name.startswith("--")]

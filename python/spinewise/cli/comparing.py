@@ -34,8 +34,8 @@ def add_compare(commands: Commands) -> None:
         "--loads",
         type=numbers,
         metavar="X,Y,…",
-        help="loads, each that of every traffic entry with a load, so that those of several add up; a variant that sets"
-        " its own keeps it [compare.loads]",
+        help="loads of each traffic entry that has one, so that several entries add up; a variant with its own load"
+        " keeps it [compare.loads]",
     )
     parser.add_argument(
         "--seeds",
@@ -63,7 +63,7 @@ def add_sweep(commands: Commands) -> None:
     )
     parser.add_argument("study", metavar="STUDY.toml", help="the study, see docs/sweeps.md")
     parser.add_argument(
-        "--set", action=Override, default=[], metavar="KEY=VALUE", help="override one key of its spec; may be repeated"
+        "--set", action=Override, default=[], metavar="KEY=VALUE", help="override a key of its spec; may be repeated"
     )
     add_scheme_file(parser, "grid.schemes")
     add_engine(parser)
@@ -97,7 +97,7 @@ def add_resilience(commands: Commands) -> None:
         help="your own spec with [[fault]] tables [two fabrics, ten faults]",
     )
     parser.add_argument(
-        "--set", action=Override, default=[], metavar="KEY=VALUE", help="override one key of the spec; may be repeated"
+        "--set", action=Override, default=[], metavar="KEY=VALUE", help="override a key of the spec; may be repeated"
     )
     parser.add_argument(
         "--schemes",
@@ -147,7 +147,7 @@ def add_reproduce(commands: Commands) -> None:
         "--keep",
         type=place,
         metavar="DIR",
-        help="keep the evidence of complete experiments in DIR, with that of others",
+        help="record complete experiments in DIR; records of others stay",
     )
     add_output(parser, "figures, verdicts and measurements")
 

@@ -1,7 +1,7 @@
 """The ``spinewise`` command.
 
 Exit codes: 0 done, 1 a defect of Spinewise, a claim check that could not run or a comparison that failed, 2 bad
-input, 130 Ctrl-C, 143 terminated.
+input, 3 a budget ended before all runs, 130 Ctrl-C, 143 terminated.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def take_flows(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hosts",
         metavar="FILE",
-        help="for CSV and Parquet: which host each name is, as CSV with the columns name and host [numbered in the"
+        help="for CSV and Parquet: maps names to hosts, as CSV with the columns name and host [numbered in the"
         " names' order]",
     )
     parser.add_argument(
@@ -142,7 +142,7 @@ def take_matrix(parser: argparse.ArgumentParser) -> None:
         help="unit of starts, which the file does not give; needed if one is not 0",
     )
     parser.add_argument(
-        "--endless-bytes", type=whole(1, 2**53), metavar="N", help="size for connections of size 0, which never end"
+        "--endless-bytes", type=whole(1, 2**53), metavar="N", help="size for endless connections, of size 0"
     )
     parser.add_argument(
         "--notice-bytes",

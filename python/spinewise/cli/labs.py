@@ -24,7 +24,7 @@ DEEDS = {
 def add_lab(commands: Commands) -> None:
     """``lab`` and what it does."""
     parser = commands.add_parser("lab", help=ABOUT, description=ABOUT, allow_abbrev=False)
-    deeds = parser.add_subparsers(required=True, metavar="DEED", parser_class=Parser)
+    deeds = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     for name, about in DEEDS.items():
         deed = new_command(deeds, name, "lab", about)
         deed.set_defaults(command=lazily("lab", name))
@@ -42,7 +42,7 @@ def add_lab(commands: Commands) -> None:
             add_output(deed, "run.json and a Parquet file of flows, as `spinewise run` does,")
         if name == "cost":
             deed.add_argument(
-                "--rounds", type=whole(1, 100), default=5, metavar="N", help="rounds of all cases in turn [5]"
+                "--rounds", type=whole(1, 100), default=5, metavar="N", help="how often to repeat all cases [5]"
             )
             deed.add_argument(
                 "--seconds", type=whole(1, 60), default=4, metavar="N", help="how long each case lasts [4]"
@@ -74,5 +74,6 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--health",
         action="store_true",
-        help="let agents choose and watch paths: one silent for longer than full queues take to drain gets no traffic",
+        help="let agents choose and watch paths: a path that is silent for longer than full queues take to drain gets"
+        " no traffic",
     )

@@ -49,7 +49,7 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
         action=Override,
         default=[],
         metavar="KEY=VALUE",
-        help='override one key of the spec, such as "traffic[0].load=0.5"; may be repeated',
+        help='override a key of the spec, such as "traffic[0].load=0.5"; may be repeated',
     )
 
 
@@ -94,7 +94,7 @@ def add_budget(parser: argparse.ArgumentParser) -> None:
         "--budget",
         type=span,
         metavar="TIME",
-        help="start no run that would end later than this, such as 60min, 2h or 90s",
+        help="do not start runs that would end later than this, such as 60min, 2h or 90s",
     )
 
 

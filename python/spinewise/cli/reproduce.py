@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
+from spinewise.cli import exits
 from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
@@ -30,7 +31,6 @@ from spinewise.show.progress import BatchProgress, bars, say
 from spinewise.sweeps.store import Ledger, as_found, opened
 from spinewise.sweeps.sweep import Swept
 
-EXIT_FAILED, EXIT_LEFT = 1, 3
 DEFAULT_OUT = "results/reproduce"
 
 
@@ -67,7 +67,7 @@ def command(args: argparse.Namespace) -> int:
         print_json(record(alone) if alone else overview.record(found))
     else:
         show(found, out)
-    return EXIT_FAILED if any(section.failed for section in found.sections) else EXIT_LEFT if swept.left else 0
+    return exits.FAILED if any(section.failed for section in found.sections) else exits.LEFT if swept.left else 0
 
 
 @contextmanager
@@ -155,7 +155,7 @@ def show_missing(wanted: Choice, parts: Sequence[Part], ledger: Ledger, args: ar
     found = overview.together(wanted, [overview.section(wanted, one) for one in done])
     if args.json:
         print_json(record(done[0]) if wanted.alone else overview.record(found))
-        return EXIT_LEFT
+        return exits.LEFT
     whole = found.provenance
     stored, runs = ahead.counted(parts, ledger)
     there = f"{printable(args.store)} has {stored:,} of {runs:,} runs"
@@ -167,7 +167,7 @@ def show_missing(wanted: Choice, parts: Sequence[Part], ledger: Ledger, args: ar
     if whole.runs + whole.lacking > runs:
         console.print("  a run that several points share counts for each of them here", markup=False)
     console.print("without --stored the same command makes them; --dry-run says how long that takes", markup=False)
-    return EXIT_LEFT
+    return exits.LEFT
 
 
 def show(found: overview.Overview, out: str) -> None:

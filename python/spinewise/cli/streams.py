@@ -71,7 +71,7 @@ def said() -> Iterator[None]:
         silence()
         why = error.strerror or str(error)
         hint = "the output is incomplete"
-        raise SpecError("standard output", why, "a place that can be written", hint) from None
+        raise SpecError("standard output", why, "a writable place", hint) from None
 
 
 def complain(text: str) -> None:

@@ -6,6 +6,7 @@ import argparse
 import time
 from dataclasses import asdict
 
+from spinewise.cli import exits
 from spinewise.cli.engines import chosen
 from spinewise.cli.output import print_json
 from spinewise.measures import units
@@ -18,9 +19,6 @@ from spinewise.studies.conduct import Conductor, Estimate, estimate
 from spinewise.studies.report import announced, record, report
 from spinewise.studies.study import Study
 from spinewise.sweeps.store import as_found, opened
-
-EXIT_FAILED = 1
-EXIT_LEFT = 3
 
 
 def command(args: argparse.Namespace) -> int:
@@ -52,7 +50,7 @@ def command(args: argparse.Namespace) -> int:
             print_json(record(done))
         else:
             terminal.console().print(report(done, args.store))
-    return EXIT_FAILED if done.failed else EXIT_LEFT if done.left else 0
+    return exits.FAILED if done.failed else exits.LEFT if done.left else 0
 
 
 def announce(study: Study, found: Estimate, jobs: int) -> None:

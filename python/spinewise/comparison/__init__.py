@@ -11,4 +11,8 @@
 | `kept` | a comparison read back from its folder |
 | `columns` | the columns of its tables |
 | `files` | the files of ``compare --out`` |
+| `measured` | the values taken from a run |
+| `rounds` | tables of rounds: collective operations, requests, incasts |
+| `ended` | the table of when all operations of a trace had ended |
+| `side_by_side` | kept runs side by side |
 """

@@ -12,7 +12,7 @@ from spinewise.comparison.tables import bracketed, load_name, of_seeds, plus_min
 from spinewise.comparison.verdict import FEWEST_SEEDS, Verdict, verdicts
 from spinewise.measures import stats, units
 
-HEADING = "Which is best, and what goes with it"
+HEADING = "The best scheme, and what comes with it"
 
 
 def answers(comparison: Comparison) -> RenderableType:
@@ -71,8 +71,8 @@ def tied(comparison: Comparison, found: Verdict) -> list[str]:
     everyone = len(found.ties) == len(comparison.labels) - 1
     few = f": {units.counted(found.value.n, 'seed')} are too few" if found.value.n < stats.FEWEST_PAIRS else ""
     near = f"not told apart from {'any other' if everyone else ', '.join(found.near)}{few}"
-    far = f"not told apart, but behind {found.ahead} by {'their means' if len(found.far) > 1 else 'its mean'}:"
-    far = f"{far} {', '.join(found.far)}"
+    means = "their means are" if len(found.far) > 1 else "its mean is"
+    far = f"not told apart, but {means} worse than that of {found.ahead}: {', '.join(found.far)}"
     first = first_on(comparison, found)
     if not found.near:
         return [f"{first}; {far}"]
@@ -86,12 +86,11 @@ def two_tests(found: Verdict) -> list[str]:
         return []
     ends = f"{units.signed_percent(change.low)} to {units.signed_percent(change.high)}"
     if sure:
-        return [f"surely less than {found.other} by the ratios seed by seed; the interval of the difference, {ends},"
-                " includes zero"]  # fmt: skip
+        return [f"surely less than {found.other} by the paired test over seeds, although the interval of the"
+                f" difference, {ends}, includes zero"]  # fmt: skip
     among = f", among {len(found.judged)} schemes" if len(found.judged) > 2 else ""
-    return [f"not surely less than {found.other} by the ratios seed by seed{among}; the interval of the difference"
-    f" alone,"
-            f" {ends}, excludes zero"]  # fmt: skip
+    return [f"not surely less than {found.other} by the paired test over seeds{among}, although the interval of this"
+            f" difference alone, {ends}, excludes zero"]  # fmt: skip
 
 
 def first_on(comparison: Comparison, found: Verdict) -> str:

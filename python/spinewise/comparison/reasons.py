@@ -132,7 +132,7 @@ def facts(entry: str | None) -> list[Fact]:
         Fact("hottest.busy", "hottest link busy for", busy, lambda value: units.duration(value, 3)),
         Fact("hottest.queue_p99", "p99 of the queue of the hottest link", links("hottest.queue_p99"), units.size),
         Fact("imbalance", "imbalance of equal-cost links", links("imbalance"), lambda value: units.digits(value, 3)),
-        Fact("drops", f"drops a run{all_traffic}", links("drops"), units.count, few),
+        Fact("drops", f"drops per run{all_traffic}", links("drops"), units.count, few),
         Fact("given_up", f"packets dropped or trimmed a run{all_traffic}", given_up, units.count, few),
         Fact("retransmits", f"packets{of} sent again", lambda cell: float(packets(cell).retransmits), units.count, few),
         Fact(

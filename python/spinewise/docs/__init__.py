@@ -8,4 +8,9 @@
 | `reproduced` | what came of the papers' claims, from the kept evidence |
 | `drawings` | its figures |
 | `prose` | texts beside the experiments, with numbers from the evidence |
+| `commands` | docs/cli.md, from the parser |
+| `store` | docs/store.md: the views of a store |
+| `edge` | docs/edge-2026.md, from the kept evidence |
+| `edge_figure` | its figures |
+| `schemas` | JSON Schemas, and the types of a spec in Python |
 """

@@ -8,6 +8,7 @@
 | `evidence` | the evidence in the repository: `docs/evidence/edge-2026` |
 | `numbers` | means, paired differences and ties, from the evidence |
 | `findings` | its statements, each with the measured numbers that support it |
+| `supports` | whether the runs confirm a statement by more than chance |
 
 ``python -m spinewise.edge`` makes the runs and writes the evidence; `spinewise.docs.edge` writes docs/edge-2026.md.
 """

@@ -17,4 +17,5 @@
 | `parts` | the parts of a flow's completion time |
 | `differ` | why a percentile differs between two runs |
 | `told_apart` | that in words |
+| `wanted` | which flows are asked about: of an entry, of a size class, or all |
 """

@@ -121,10 +121,6 @@ class Choices:
         values: list[str | None] = column.dictionary_decode().to_pylist()
         return [values[start] for start in self.starts]
 
-    def stray(self, row: int) -> bool:
-        """Whether a candidate leads to no path."""
-        return bool(self.stands_for[row] == 0)
-
     def moves(self) -> Array:
         """The choices at which the flow moved: another value that is hashed to the same path moves nothing."""
         changed = np.flatnonzero((self.previous >= 0) & (self.previous != self.chosen))

@@ -10,5 +10,5 @@
 | `pcapng` | the blocks of that format |
 | `frames` | a packet of the model as an Ethernet frame: Ethernet, IPv4, UDP, flow control |
 | `tcp`, `mptcp`, `roce` | the headers of transports in it |
-| `told` | the settings common to all frames of a run |
+| `settings` | the settings common to all frames of a run |
 """

@@ -11,7 +11,7 @@ from spinewise.core import ProgressHook
 from spinewise.errors import SpecError
 from spinewise.exports import pcapng
 from spinewise.exports.frames import Link, address, frame
-from spinewise.exports.told import Packet, Told
+from spinewise.exports.settings import FrameSettings, Packet
 from spinewise.measures.report import Captured
 from spinewise.measures.tables import numbers
 from spinewise.replies import Fabric
@@ -110,7 +110,7 @@ def blocks(result: Result, snap_bytes: int = SNAP_BYTES) -> Iterator[bytes]:
         yield pcapng.interface(port["name"], text, port["rate_bps"], snap_bytes)
     hosts = sum(node["tier"] == "host" for node in fabric["nodes"])
     yield pcapng.names((address(n, hosts), node["name"]) for n, node in enumerate(fabric["nodes"]))
-    yield from packet_blocks(result.packets, told_of(result, hosts), links_of(fabric, ports), snap_bytes)
+    yield from packet_blocks(result.packets, settings_of(result, hosts), links_of(fabric, ports), snap_bytes)
     for number, port in enumerate(ports):
         yield pcapng.statistics(number, result.report["stop_ps"], port["packets"], port["packets"] - port["kept"])
 
@@ -126,13 +126,13 @@ def links_of(fabric: Fabric, ports: Sequence[Captured]) -> dict[str, tuple[int, 
     return found
 
 
-def told_of(result: Result, hosts: int) -> Callable[[Packet], Told]:
+def settings_of(result: Result, hosts: int) -> Callable[[Packet], FrameSettings]:
     """A function that returns the settings of a packet's transport.
 
     Raises:
         SpecError: there are several transports, and no rows of flows that tell which of them a flow has.
     """
-    every = [Told.of(of_entry(result.spec, entry), hosts) for entry in result.spec["traffic"]]
+    every = [FrameSettings.of(of_entry(result.spec, entry), hosts) for entry in result.spec["traffic"]]
     if all(one == every[0] for one in every):
         return lambda _: every[0]
     if not result.flows.num_rows:
@@ -144,7 +144,7 @@ def told_of(result: Result, hosts: int) -> Callable[[Packet], Told]:
 
 
 def packet_blocks(
-    table: pa.Table, told: Callable[[Packet], Told], ports: dict[str, tuple[int, Link]], snap_bytes: int
+    table: pa.Table, settings: Callable[[Packet], FrameSettings], ports: dict[str, tuple[int, Link]], snap_bytes: int
 ) -> Iterator[bytes]:
     """A block for each packet."""
     seen: dict[int, set[tuple[int, int, bool]]] = {number: set() for number, _ in ports.values()}
@@ -152,7 +152,7 @@ def packet_blocks(
         number, link = ports[packet.interface]
         if not packet.outbound:
             link = Link(link.receiver, link.sender, link.rate_bps)
-        whole = frame(packet, told(packet), link, seen[number])
+        whole = frame(packet, settings(packet), link, seen[number])
         flags = pcapng.OUTBOUND if packet.outbound else pcapng.INBOUND
         comment = "lost on the link" if packet.lost else ""
         kept = whole.kept(snap_bytes)

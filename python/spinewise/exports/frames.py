@@ -17,7 +17,7 @@ import struct
 from dataclasses import dataclass
 
 from spinewise.exports import roce, tcp
-from spinewise.exports.told import Packet, Told
+from spinewise.exports.settings import FrameSettings, Packet
 
 FIRST_PORT = 61_000
 PORTS = 4_000
@@ -92,34 +92,34 @@ def station(node: int) -> bytes:
     return b"\x02\x00" + node.to_bytes(4, "big")
 
 
-def ports(packet: Packet, told: Told) -> tuple[int, int]:
+def ports(packet: Packet, settings: FrameSettings) -> tuple[int, int]:
     """Source and destination port of the flow or subflow that a packet belongs to, at its sender."""
-    number = packet.flow * told.subflows + packet.subflow - 1 if packet.subflow else packet.flow
+    number = packet.flow * settings.subflows + packet.subflow - 1 if packet.subflow else packet.flow
     return FIRST_PORT + number % PORTS, FIRST_PORT + number // PORTS % PORTS
 
 
-def frame(packet: Packet, told: Told, link: Link, seen: set[tuple[int, int, bool]]) -> Frame:
+def frame(packet: Packet, settings: FrameSettings, link: Link, seen: set[tuple[int, int, bool]]) -> Frame:
     """The frame of a packet on `link`.
 
     Args:
         packet: a row of packets.parquet.
-        told: the settings common to all packets.
+        settings: the settings common to all packets.
         link: the link where it is captured.
         seen: the flows that have closed, by direction, at this port; updated here.
     """
     if packet.kind == "pause":
         return pause(packet, link)
     ethernet = station(link.receiver) + station(link.sender) + IPV4
-    ends = (address(packet.src, told.hosts), address(packet.dst, told.hosts))
+    ends = (address(packet.src, settings.hosts), address(packet.dst, settings.hosts))
     if packet.protocol == "tcp":
-        first, second = ports(packet, told)
+        first, second = ports(packet, settings)
         opener = packet.kind == "data"
-        header, payload = tcp.segment(packet, told, (first, second) if opener else (second, first), seen)
+        header, payload = tcp.segment(packet, settings, (first, second) if opener else (second, first), seen)
         whole = with_checksum(header, ends, TCP, payload, at=16)
         return Frame(ethernet + ipv4(packet, ends, TCP, len(header) + payload) + whole, payload)
     if packet.protocol == "rdma":
-        return queue_pair(packet, told, ethernet, ends)
-    return datagram(packet, told, ethernet, ends)
+        return queue_pair(packet, settings, ethernet, ends)
+    return datagram(packet, settings, ethernet, ends)
 
 
 def ipv4(packet: Packet, ends: tuple[bytes, bytes], protocol: int, inner: int) -> bytes:
@@ -140,23 +140,23 @@ def with_checksum(header: bytes, ends: tuple[bytes, bytes], protocol: int, paylo
     return header[:at] + found.to_bytes(2, "big") + header[at + 2 :]
 
 
-def datagram(packet: Packet, told: Told, ethernet: bytes, ends: tuple[bytes, bytes]) -> Frame:
+def datagram(packet: Packet, settings: FrameSettings, ethernet: bytes, ends: tuple[bytes, bytes]) -> Frame:
     """UDP, and what schemes send: of the model's bytes on the wire, 28 are the headers of IPv4 and UDP."""
     payload = max(0, packet.wire_bytes - IPV4_BYTES - UDP_BYTES)
     if packet.kind in SCHEME_PORTS:
         source = destination = SCHEME_PORTS[packet.kind]
     else:
-        source, destination = ports(packet, told)
+        source, destination = ports(packet, settings)
     header = _UDP.pack(source, destination, UDP_BYTES + payload, 0)
     whole = with_checksum(header, ends, UDP, payload, at=6)
     return Frame(ethernet + ipv4(packet, ends, UDP, UDP_BYTES + payload) + whole, payload)
 
 
-def queue_pair(packet: Packet, told: Told, ethernet: bytes, ends: tuple[bytes, bytes]) -> Frame:
+def queue_pair(packet: Packet, settings: FrameSettings, ethernet: bytes, ends: tuple[bytes, bytes]) -> Frame:
     """RoCEv2 (InfiniBand Architecture, Annex A17): UDP without checksum, the transport header, the invariant CRC."""
-    header, payload = roce.header(packet, told)
+    header, payload = roce.header(packet, settings)
     length = UDP_BYTES + len(header) + payload + roce.CRC_BYTES
-    udp = _UDP.pack(ports(packet, told)[0], roce.PORT, length, 0)
+    udp = _UDP.pack(ports(packet, settings)[0], roce.PORT, length, 0)
     ip = ipv4(packet, ends, UDP, length)
     return Frame(ethernet + ip + udp + header, payload, roce.invariant_crc(ip, udp, header, payload))
 

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import struct
 
-from spinewise.exports.told import NO_DATA, Packet
+from spinewise.exports.settings import NO_DATA, Packet
 
 KIND = 30
 CAPABLE, JOIN, SIGNAL = 0x00, 0x10, 0x20

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from spinewise.exports.told import Packet, Told
+from spinewise.exports.settings import FrameSettings, Packet
 
 PORT = 4791
 CRC_BYTES = 4
@@ -28,13 +28,13 @@ _24_BITS = 2**24
 _BTH = struct.Struct(">BBHII")
 
 
-def header(packet: Packet, told: Told) -> tuple[bytes, int]:
+def header(packet: Packet, settings: FrameSettings) -> tuple[bytes, int]:
     """The transport headers, and the bytes after them, including padding."""
-    number_of_pair = packet.flow * told.subflows + packet.subflow - 1 if packet.subflow else packet.flow
+    number_of_pair = packet.flow * settings.subflows + packet.subflow - 1 if packet.subflow else packet.flow
     pair = FIRST_QUEUE_PAIR + number_of_pair % (_24_BITS - FIRST_QUEUE_PAIR)
-    size = carried(packet, told)
+    size = carried(packet, settings)
     if packet.kind == "ack":
-        number, syndrome = answer(packet, told.mss)
+        number, syndrome = answer(packet, settings.mss)
         head = _BTH.pack(ACKNOWLEDGE, 0, DEFAULT_PARTITION, (BECN if packet.cnp else 0) << 24 | pair, number)
         done = packet.ack == size
         return head + struct.pack(">I", syndrome << 24 | done), 0
@@ -42,7 +42,7 @@ def header(packet: Packet, told: Told) -> tuple[bytes, int]:
     last = packet.seq + packet.payload_bytes == size
     code = (WRITE_ONLY if last else WRITE_FIRST) if first else WRITE_LAST if last else WRITE_MIDDLE
     padding = -packet.payload_bytes % 4
-    number = packet.seq // told.mss % _24_BITS
+    number = packet.seq // settings.mss % _24_BITS
     head = _BTH.pack(code, padding << 4, DEFAULT_PARTITION, pair, ASKS_FOR_ACK << 24 | number)
     if first:
         # Where the message goes: address, key and length (section 9.3.1).
@@ -50,11 +50,11 @@ def header(packet: Packet, told: Told) -> tuple[bytes, int]:
     return head, packet.payload_bytes + padding
 
 
-def carried(packet: Packet, told: Told) -> int:
+def carried(packet: Packet, settings: FrameSettings) -> int:
     """The bytes of a message carried by the queue pair of a packet."""
     if not packet.subflow:
         return packet.size_bytes
-    part, more = divmod(packet.size_bytes, told.subflows)
+    part, more = divmod(packet.size_bytes, settings.subflows)
     return part + (packet.subflow <= more)
 
 

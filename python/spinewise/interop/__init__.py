@@ -15,5 +15,17 @@
 | GOAL schedule | `goal.read` | the table of operations of ``[[traffic]]`` of kind ``dag`` |
 | flow completion times | `fct.read`, written by `fct.write` | CSV or Parquet |
 
-`embed` lets a spec name such files directly.
+`embed` lets a spec name such files directly. The readers share these:
+
+| module | what it does |
+|---|---|
+| `text` | lines of numbers, and errors that name file and line |
+| `looks` | which format a file has that was given to another reader |
+| `clos` | recognises a leaf-spine or a fat-tree in a list of links |
+| `graph` | shortest paths over a fabric |
+| `ids` | the ids that nodes have in the file of a topology |
+| `placing` | which host a name in flow records is |
+| `dag` | the table of operations |
+| `collectives` | collective operations as sends and receives |
+| `chakra_nodes` | the nodes of a Chakra trace |
 """

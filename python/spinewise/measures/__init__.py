@@ -15,4 +15,13 @@
 | `plain` | measures as JSON has them |
 | `tables` | the engine's columns as Arrow tables |
 | `units` | numbers for people |
+| `waits` | completion times in which a flow that never finished counts with the time it waited |
+| `collectives` | the time of each round, its use of the links, the reasons for delays |
+| `stragglers` | the flow for which a round waited |
+| `least` | the least time of a round, whatever paths packets take |
+| `curves` | distributions over all flows and over flow sizes |
+| `nodes` | the names of nodes and the kinds of links |
+| `notices` | all warnings about a run |
+| `afterwards` | those that only a finished run can give |
+| `overlap` | those about traffic that ends while other traffic goes on |
 """

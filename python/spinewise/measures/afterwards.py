@@ -234,14 +234,15 @@ def never_used(facts: Facts, report: Report, spec: Spec) -> Iterator[Notice]:
     switch = spec.get("switch") or {}
     threshold = next((key for key in THRESHOLDS if switch.get(key)), None)
     if threshold and any(map(reads_marks, transports(spec))) and facts.marks == 0:
-        text = f"No packet was marked{unmarked(report, switch)}, and the transport's answer to marks was never needed."
+        why = unmarked(report, switch)
+        text = f"No packet was marked{why}, so the transport's reaction to marks was never exercised."
         yield Notice("no_mark_seen", f"switch.{threshold}", text)
     if switch.get("pfc") and not report["counters"].get("pause_frames", {}).get("packets"):
         text = "No pause was sent: without flow control the result would be the same."
         yield Notice("no_pause_seen", "switch.pfc", text)
     scheme = str((spec.get("scheme") or {}).get("name", "ecmp"))
     if scheme not in STAY and moved(facts, report) == 0:
-        text = f"{scheme} moved no flow to another path: nothing called for it, or its parameters did not let it."
+        text = f"{scheme} never moved a flow: it had no reason to, or its parameters prevented it."
         if chooses_behind_leaf(spec):
             text = (
                 f"Under {scheme} no flow left its first leaf by another uplink. Moves at the switches behind it are not"
@@ -256,8 +257,10 @@ THRESHOLDS = ("ecn_threshold_packets", "ecn_threshold_bytes", "ecn_threshold_us"
 
 
 def reads_marks(transport: Transport) -> bool:
-    """Whether the congestion control of a transport is one of `MARKED`."""
+    """Whether a transport reads marks: by one of `MARKED`, as CUBIC if told to, or as Ultra Ethernet always does."""
     kind = transport.get("kind")
+    if kind == "uet" or transport.get("cubic_ecn"):
+        return True
     return (transport.get("congestion_control", "dcqcn") if kind == "rdma" else kind) in MARKED
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.entries import entries_of
@@ -24,8 +23,6 @@ AWAITED = ("all_reduce", "all_to_all", "permutation", "dag")
 """Kinds of traffic that last as long as their flows take."""
 ALONE = 0.1
 """The share of its time from which on an entry that is alone is told."""
-
-Picoseconds = npt.NDArray[np.int64]
 
 
 def outlasted(flows: pa.Table, spec: Spec) -> Iterator[Notice]:

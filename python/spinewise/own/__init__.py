@@ -1,7 +1,12 @@
 """User-defined schemes, written in Python.
 
-``scheme.py`` is what such a class derives from, ``params.py`` how it declares parameters, ``contract.py``
-what the engine is given for it, ``load.py`` reads one from a file. ``digest.py`` identifies its code, ``texts.py``
-finds the files that belong to it, ``held.py`` what a run left changed in it,
-and ``copies.py`` keeps those files beside results.
+| module | what it does |
+|---|---|
+| `scheme` | what such a class derives from |
+| `params` | how it declares parameters |
+| `contract` | what the engine is given for it |
+| `load` | reads one from a file |
+| `code`, `digest` | its code, and the digest that identifies it |
+| `texts`, `copies` | the files that belong to it, and their copies beside results |
+| `fixed`, `held` | what a class cannot change once it runs, and what a run left changed |
 """

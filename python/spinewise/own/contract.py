@@ -240,7 +240,7 @@ def check_methods(scheme: OwnClass) -> None:
         if name.startswith("_") or hasattr(Scheme, name) or isinstance(value, type) or not callable(value):
             continue
         if near := get_close_matches(name, missing, n=1, cutoff=0.8):
-            allowed = f"the name of a hook, or a name less like one, such as _{name}"
+            allowed = f"the name of a hook, or one that cannot be mistaken for it, such as _{name}"
             raise refused(scheme, name, "a method", allowed, hint=f'did you mean "{near[0]}"?')
 
 

@@ -14,6 +14,11 @@
 | `rounds` | collective operations as steps |
 | `html` | the model as HTML that can be read without JavaScript |
 | `write` | the file: HTML, styles, scripts, data |
+| `of_runs` | several runs as a part: their differences |
+| `of_advice` | advice as a part |
+| `of_resilience` | a study of faults as a part |
+| `grids` | tables of the terminal as tables of a page |
+| `moving` | the interactive sections |
 
 `assets/` has the styles and scripts of the page, `vendor/` the plotting library.
 """

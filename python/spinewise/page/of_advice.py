@@ -9,8 +9,8 @@ from spinewise.advice import cases, setups, show
 from spinewise.advice.answer import Advice, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
 from spinewise.advice.extremes import FAR_OFF
-from spinewise.advice.told import against, common, tell_mean, value
 from spinewise.advice.trades import losses
+from spinewise.advice.wording import against, common, tell_mean, value
 from spinewise.measures import stats, units
 from spinewise.page import charts
 from spinewise.page.charts import Looks, rounded

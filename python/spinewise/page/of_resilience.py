@@ -10,14 +10,14 @@ from spinewise.measures.stats import Interval
 from spinewise.page import charts
 from spinewise.page.grids import table
 from spinewise.page.model import Chart, Charts, Part, Scale, Section, Words
-from spinewise.resilience.told import Share, Told
+from spinewise.resilience.stored import Share, Stored
 
 MOST_CHARTS = 4
 """The number of faults above which only the tables are shown."""
 NOTE = "Against the same runs without the faults; means over seeds with 95 % Student-t intervals."
 
 
-def part(found: Told) -> Part:
+def part(found: Stored) -> Part:
     """The part of a study."""
     rounds = [
         chart(one.title, one.axis, one.of, "signed" if one.signed else "linear") for one in found.rounds if one.of

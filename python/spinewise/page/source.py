@@ -19,8 +19,8 @@ from spinewise.page.model import Page, Part
 from spinewise.page.moving import Making
 from spinewise.page.of_claims import Shown
 from spinewise.reading import printable
-from spinewise.resilience import told as resilience_files
-from spinewise.resilience.told import Told
+from spinewise.resilience import stored as resilience_files
+from spinewise.resilience.stored import Stored
 from spinewise.runs import formats
 from spinewise.runs.result import Result
 from spinewise.specs.spec import unrun
@@ -45,7 +45,7 @@ class Source:
     """
 
     place: str
-    found: Result | Comparison | Advice | Told | Conducted | list[Shown]
+    found: Result | Comparison | Advice | Stored | Conducted | list[Shown]
 
     @property
     def name(self) -> str:
@@ -142,13 +142,13 @@ def part(source: Source, sources: Sequence[Source], making: Making) -> Part:
     return kept_part(source.found, source.name)
 
 
-def kept_part(found: Advice | Told | Conducted | list[Shown], name: str) -> Part:
+def kept_part(found: Advice | Stored | Conducted | list[Shown], name: str) -> Part:
     """A part with results shown as they were kept."""
     if isinstance(found, Conducted):
         return of_study.part(found, name)
     if isinstance(found, Advice):
         return of_advice.part(found, name)
-    if isinstance(found, Told):
+    if isinstance(found, Stored):
         return of_resilience.part(found)
     return of_claims.part(found, name)
 

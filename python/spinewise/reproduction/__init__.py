@@ -22,4 +22,7 @@
 | `keeping` | writing it |
 | `records` | the keys of all these files |
 | `markdown` | tables for the pages of ``docs/`` |
+| `cells` | comparisons, and several of them as one line of evidence |
+| `measured` | the measurements taken from a run |
+| `words` | the names of measurements in sentences |
 """

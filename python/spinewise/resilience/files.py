@@ -10,8 +10,8 @@ from spinewise.measures import stats
 from spinewise.measures.plain import without_nan
 from spinewise.resilience import show
 from spinewise.resilience.setting import Fabric, Fault
+from spinewise.resilience.stored import Lost, Rows, Stored, subtitle
 from spinewise.resilience.study import Study
-from spinewise.resilience.told import Lost, Rows, Told, subtitle
 from spinewise.runs import formats
 from spinewise.show import style, terminal
 from spinewise.writing import write_json
@@ -49,7 +49,7 @@ def record(study: Study) -> dict[str, object]:
                 for fabric, found in plan.skipped.items()
                 for one in found
             ],
-            "told": told(study),
+            "told": stored(study),
             "cells": [
                 cell(study, fabric.name, fault.name, label)
                 for fabric in plan.fabrics
@@ -63,11 +63,11 @@ def record(study: Study) -> dict[str, object]:
     return plain
 
 
-def told(study: Study) -> Told:
+def stored(study: Study) -> Stored:
     """The printed results, kept for pages."""
     plan = study.plan
     schemes = dict.fromkeys(label for fabric in plan.fabrics for label in study.labels(fabric.name))
-    return Told(
+    return Stored(
         title="What faults cost",
         subtitle=subtitle(list(schemes), len(plan.seeds)),
         lost=[lost(study, fabric, fault) for fabric in plan.fabrics for fault in plan.faults],

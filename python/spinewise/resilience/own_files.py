@@ -18,7 +18,7 @@ from spinewise.resilience.measures import SHARE
 from spinewise.resilience.own import Outcome, Plan, Study
 from spinewise.resilience.own_faults import Single, hurt, singles
 from spinewise.resilience.show import at_least, fixed, slower
-from spinewise.resilience.told import Bars, Lost, Rows, Told, shares, subtitle
+from spinewise.resilience.stored import Bars, Lost, Rows, Stored, shares, subtitle
 from spinewise.runs import formats
 from spinewise.show import terminal
 from spinewise.show.terminal import Grid, new_table
@@ -30,7 +30,6 @@ NO_TRAFFIC = "no traffic"
 UNSEEN = "not seen"
 ALIKE = 0.8
 """The share of the longest period from which periods of comparison count as equal."""
-BY_FACTORS = "seeds differ by factors: no time is below zero"
 BELOW_ZERO = -0.0005
 """The share of goodput lost from which it is shown as negative."""
 
@@ -48,10 +47,10 @@ def tables(study: Study) -> list[Grid]:
     return [*rounds, goodput_table(study), *([fault_table(study, faults)] if faults else []), tail_table(study)]
 
 
-def told(study: Study) -> Told:
+def stored(study: Study) -> Stored:
     """The tables, kept for pages."""
     lost = Lost.means("all faults of the spec", {one: study.interval(one, "goodput_lost") for one in study.labels})
-    return Told(
+    return Stored(
         title=f"{study.plan.spec.get('name', 'a spec')}: what its faults cost",
         subtitle=subtitle(study.labels, len(study.plan.seeds)),
         lost=[] if study.round_entries and compares_poorly(with_traffic(study)) else [lost],
@@ -355,7 +354,7 @@ def record(study: Study) -> dict[str, object]:
             "skipped": plan.skipped,
             "warnings": study.warnings,
             "entries": study.entries,
-            "told": told(study),
+            "told": stored(study),
             "runs": [
                 {
                     "scheme": label,

@@ -156,7 +156,7 @@ def markdown(study: Study) -> str:
     lines: list[str] = []
     for fabric in study.plan.fabrics:
         for title, cell in (
-            ("goodput lost [%] · ms until 95 % of it are back (∞: not before the repair)", goodput_cell),
+            ("goodput lost [%] · ms until 95 % of it is back (∞: not before the repair)", goodput_cell),
             ("p99.9 FCT over that without the fault · packets lost", tail_cell),
         ):
             heads = ["scheme", *(fault.title for fault in study.plan.faults)]
@@ -242,6 +242,6 @@ def caption(study: Study) -> str:
     seeds = len(study.plan.seeds)
     return (
         f"Colour: share of goodput lost between fault and repair, against the same run without the fault. Number: ms"
-        f" until {100 * SHARE:g} % of it are back (0: never below; ∞: not before the repair; ∞?: not on every seed)."
+        f" until {100 * SHARE:g} % of it is back (0: never below; ∞: not before the repair; ∞?: not on every seed)."
         f" Means of {seeds} seed{'s' * (seeds != 1)}."
     )

@@ -15,4 +15,5 @@
 | `formats` | the formats of results, and which can be read |
 | `jobs` | many runs at once |
 | `trace` | the choice trace as an Arrow table |
+| `packets` | captured packets as an Arrow table |
 """

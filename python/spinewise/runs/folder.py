@@ -32,7 +32,7 @@ _ADVICE = {
     errno.EROFS: "the file system is read-only",
 }
 
-MEANWHILE = "another command wrote it meanwhile, so nothing of this one is kept: name another folder and run again"
+MEANWHILE = "another command created it in the meantime, so nothing was saved: name another folder and run again"
 
 # The results that this process has put in place so far.
 published: list[Path] = []
@@ -142,7 +142,7 @@ def replace(new: Path, old: Path) -> None:
         foreign = owned.why_foreign(new)
         if foreign is not None:
             exchange(new, old)
-            raise SpecError("--out", printable(old), "a folder that nobody else writes into", foreign)
+            raise SpecError("--out", printable(old), "a folder that no other process writes into", foreign)
 
 
 def exchange(new: Path, old: Path) -> None:
@@ -203,7 +203,7 @@ def as_spec_error(destination: str | Path, option: str = "--out") -> Iterator[No
         reason = _ADVICE.get(error.errno or 0, error.strerror or str(error))
         if error.errno in (errno.EEXIST, errno.ENOTDIR) and (file := file_on_the_way(Path(destination))):
             reason = f"{printable(file)} is a file, not a folder"
-        raise SpecError(option, printable(destination), "a place that can be written", reason) from error
+        raise SpecError(option, printable(destination), "a writable place", reason) from error
 
 
 def file_on_the_way(path: Path) -> Path | None:

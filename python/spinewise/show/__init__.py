@@ -8,4 +8,6 @@
 | `offered`, `simulated` | the offered load, and what is simulated, in words |
 | `plot` | figures |
 | `progress` | progress on standard error |
+| `style` | the look of every figure: colours, markers, fonts, file formats |
+| `worked_out` | values that follow from the fabric, in words |
 """

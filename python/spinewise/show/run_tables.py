@@ -290,7 +290,7 @@ def fault_line(faults: dict[str, int]) -> str:
 def deadlock_line(links: list[str]) -> str:
     """The deadlock, and what can be done."""
     return (
-        f"DEADLOCK: pauses wait for each other on {', '.join(links)}, and nothing passes there any more;"
+        f"DEADLOCK: pauses wait for each other in a circle on {', '.join(links)}, so no packet can move there;"
         " other routes, or buffers that never pause, would prevent it"
     )
 

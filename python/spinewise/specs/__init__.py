@@ -7,4 +7,8 @@
 | `beside` | checks of [compare] and [bounds] |
 | `faults` | its [[fault]] tables |
 | `variants` | schemes with parameters, as written in ``--schemes`` |
+| `carriers` | the transports of a spec: of the run, and of traffic entries |
+| `kinds` | the keys that belong to one kind of transport |
+| `schemes` | `spinewise.schemes()` |
+| `hints` | hints for refusals where another command helps |
 """

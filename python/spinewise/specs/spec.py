@@ -212,7 +212,7 @@ def list_index(node: Sequence[object], step: str, given: tuple[str, object]) -> 
     number = step.lstrip("[")
     if not number.isdecimal() or int(number) > len(node):
         path, value = given
-        allowed = f"in place of {number} an index from 0 to {len(node)}, the last of which adds an item"
+        allowed = f"an index from 0 to {len(node)} ({len(node)} adds an item), not {number}"
         raise SpecError(f"--set {path}", value, allowed)
     return int(number)
 

@@ -24,4 +24,5 @@
 | `ray` | the engine of many machines: tasks of Ray |
 | `carried` | work as bytes, with the code that workers may lack |
 | `packed` | measurements as bytes |
+| `flow_tables` | tables of flows in the store |
 """

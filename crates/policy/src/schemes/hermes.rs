@@ -60,9 +60,9 @@
 pub mod path;
 pub mod probing;
 pub mod released;
+mod reported;
 pub mod rerouting;
 mod seat;
-mod told;
 
 use crate::config::Allowed;
 pub use crate::edge::delay::Delay;
@@ -249,7 +249,7 @@ impl Policy for Hermes {
             pick: "O(1); O(n) to place or to move",
             update: "O(1) per ACK; O(n) per period",
         }),
-        sees: told::SEES,
+        sees: reported::SEES,
         ..Sheet::AT_HOST
     };
     const HOOKS: Hooks = Hooks::FEEDBACK.and(Hooks::LOSS).and(Hooks::MESSAGE).and(Hooks::TICK);

@@ -94,7 +94,7 @@ columns! {
         src: u32, "host", "sending host" => row.spec.src;
         dst: u32, "host", "receiving host" => row.spec.dst;
         entry: u8, "", "the [[traffic]] entry it belongs to, from 0" => row.spec.entry;
-        tcp: bool, "", "true: uses the transport of [transport]; false: UDP" => row.tcp;
+        tcp: bool, "", "true: has a transport, whichever it is; false: UDP" => row.tcp;
         size_bytes: u64, "bytes", "payload to transfer (UDP: bytes on the wire, 0 if unlimited)" => row.spec.size;
         start_ps: u64, "ps",
             "when the sender had the whole flow to send; for a flow that waits for others, when it started or, if it \

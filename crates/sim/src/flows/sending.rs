@@ -1,4 +1,4 @@
-//! The interface to the sending end of a flow, either of the run's transport or of UDP, whose ends are kept separately.
+//! The interface to the sending end of a flow, either of its transport or of UDP, whose ends are kept separately.
 //! A flow without a sending end in [`Ends`](crate::transport::Ends) uses UDP, or is done: then it has nothing to send.
 
 use super::{Flows, NO_SCHEDULE};

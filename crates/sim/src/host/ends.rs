@@ -5,7 +5,7 @@ use super::Host;
 use crate::address::Address;
 use crate::flows::Carried;
 use crate::ids::{FlowId, HostId, SubflowId};
-use crate::packet::{BARE, CE, CNP, CWR, ECE, InHand, LAST_HOP, MASKED, NACK, Packet, RETRANSMIT, SYN, URGENT};
+use crate::packet::{BARE, CE, CNP, CWR, ECE, InHand, LAST_HOP, MASKED, NACK, Packet, RETRANSMIT, SYN, URGENT, flag};
 use crate::shell::Shell;
 use crate::timers::What;
 use crate::transport::contract::{Answer, Arrival, Start, Told, TrimmedAt};
@@ -410,7 +410,6 @@ fn answer_of(packet: &Packet) -> Answer {
 /// An answer as it is sent.
 #[inline(always)]
 pub(super) fn answer_packet((src, dst): (HostId, HostId), subflow: SubflowId, wire: u16, answer: &Answer) -> Packet {
-    let flag = |flag: u8, on: bool| if on { flag } else { 0 };
     Packet {
         stamp: answer.echo,
         seq: answer.cumulative,

@@ -3,14 +3,14 @@
 //! payload.
 
 use super::Host;
-use super::ends::{arrival, tag_of};
-use crate::address::Address;
+use super::ends::{answer_packet, arrival, tag_of};
+use super::sending::data_packet;
 use crate::ids::SubflowId;
-use crate::packet::{InHand, Packet, RETRANSMIT, SYN};
+use crate::packet::{InHand, Packet, SYN};
 use crate::shell::Shell;
-use crate::transport::contract::Arrival;
+use crate::transport::contract::{Answer, Arrival, Data};
 use crate::world::World;
-use spinewise_policy::{Kind, Way};
+use spinewise_policy::Way;
 
 impl Host {
     /// Sends a packet that opens or closes a connection, given its first byte, its bytes on the wire and its flags.
@@ -18,18 +18,8 @@ impl Host {
     pub(super) fn greet(&mut self, w: &mut World<'_>, subflow: SubflowId, (seq, wire, flags): (u64, u16, u8)) {
         let flow = w.flows.flow_of(subflow);
         let spec = w.flows.specs[flow];
-        let mut hand = InHand::from(Packet {
-            seq,
-            flow: subflow.number(),
-            src: Address::host(self.id),
-            dst: Address::host(spec.receiver()),
-            wire,
-            way: Way::ANY,
-            echo: u16::from(spec.priority),
-            kind: Kind::Data,
-            flags,
-            ..Packet::default()
-        });
+        let greeting = Data { seq, len: 0, wire, flags };
+        let mut hand = InHand::from(data_packet((self.id, spec.receiver()), subflow, spec.priority, &greeting));
         w.log.handshakes.add(wire);
         self.choose(w, &mut hand.packet);
         self.commit(w, &mut hand);
@@ -71,20 +61,15 @@ impl Host {
     pub(super) fn answer_greeting(&mut self, w: &mut World<'_>, subflow: SubflowId, greeting: &Arrival) {
         let flow = w.flows.flow_of(subflow);
         let tag = tag_of(w.now, greeting.stamp, Way(greeting.tag as u16));
-        let flag = |flag: u8, on: bool| if on { flag } else { 0 };
-        let answer = Packet {
-            stamp: greeting.stamp,
-            flow: subflow.number(),
-            src: Address::host(self.id),
-            dst: Address::host(w.flows.specs[flow].sender()),
-            wire: w.flows.ends.welcome(subflow, greeting),
-            way: Way::ANY,
-            echo: tag as u16,
-            payload: (tag >> 16) as u16,
-            kind: Kind::Ack,
-            flags: flag(SYN, greeting.syn) | flag(RETRANSMIT, greeting.retransmit),
-            ..Packet::default()
+        let wire = w.flows.ends.welcome(subflow, greeting);
+        let answer = Answer {
+            echo: greeting.stamp,
+            echo_tag: tag,
+            echo_retransmit: greeting.retransmit,
+            nack_or_syn: greeting.syn,
+            ..Answer::default()
         };
-        self.send_tagged(w, &mut answer.into());
+        let to = w.flows.specs[flow].sender();
+        self.send_tagged(w, &mut answer_packet((self.id, to), subflow, wire, &answer).into());
     }
 }

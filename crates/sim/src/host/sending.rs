@@ -210,7 +210,7 @@ fn count_created(w: &mut World<'_>, packet: &Packet) {
 
 /// A data packet between two hosts.
 #[inline(always)]
-fn data_packet((src, dst): (HostId, HostId), subflow: SubflowId, priority: u8, data: &Data) -> Packet {
+pub(super) fn data_packet((src, dst): (HostId, HostId), subflow: SubflowId, priority: u8, data: &Data) -> Packet {
     Packet {
         seq: data.seq,
         flow: subflow.number(),

@@ -2,30 +2,54 @@
 
 use super::links::LinkAccount;
 use crate::engine::Sim;
+use crate::flows::Record;
+use crate::port::Counters;
 use crate::transport::contract::Protocol;
 use crate::transport::resequencer::Tally;
 use spinewise_policy::{Time, hash};
 
 /// Hashes every flow, link and point of a series: the same spec gives the same hash.
+///
+/// Left out: reroutes, which are counted only if asked for; pauses of ports; and the account of packets.
 pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> u64 {
     let mut h = hash::mix2(hash::name("outcome"), stop.0);
     let mut add = |x: u64| h = hash::mix2(h, x);
     for (flow, record) in sim.world.flows.records.numbered() {
         let pair = |a: u32, b: u32| u64::from(a) << 32 | u64::from(b);
-        add(record.fct);
-        add(record.sender_fct);
-        add(pair(record.packets, record.retransmits));
-        add(pair(record.timeouts, record.fast_retransmits));
-        add(pair(record.dupack3_events, record.out_of_order));
-        add(pair(record.marks, record.path_changes));
-        add(pair(record.arrived, record.spurious_retransmits));
-        add(record.received);
-        if record.close_fct > 0 {
-            add(record.close_fct);
+        // All fields by name: a new one must say here whether it is hashed.
+        let &Record {
+            fct,
+            sender_fct,
+            close_fct,
+            packets,
+            retransmits,
+            timeouts,
+            fast_retransmits,
+            dupack3_events,
+            nacks,
+            cnps,
+            out_of_order,
+            marks,
+            spurious_retransmits,
+            path_changes,
+            reroutes: _,
+            arrived,
+            received,
+        } = record;
+        add(fct);
+        add(sender_fct);
+        add(pair(packets, retransmits));
+        add(pair(timeouts, fast_retransmits));
+        add(pair(dupack3_events, out_of_order));
+        add(pair(marks, path_changes));
+        add(pair(arrived, spurious_retransmits));
+        add(received);
+        if close_fct > 0 {
+            add(close_fct);
         }
         match sim.world.flows.carried(flow).facts.protocol {
             Protocol::Tcp => {}
-            Protocol::Roce | Protocol::Uet => add(pair(record.nacks, record.cnps)),
+            Protocol::Roce | Protocol::Uet => add(pair(nacks, cnps)),
         }
     }
     if !sim.world.flows.gates.is_empty() {
@@ -41,8 +65,9 @@ pub(super) fn outcome_hash(sim: &Sim<'_>, links: &[LinkAccount], stop: Time) -> 
         [held, timeouts, overflows].into_iter().for_each(&mut add);
     }
     for link in links {
-        let c = &link.counters;
-        for x in [c.packets, c.bytes, c.drops, c.dropped_bytes, c.marks, c.busy.0, c.longest_queue] {
+        let Counters { packets, bytes, drops, dropped_bytes, marks, busy, longest_queue, paused: _, trimmed: _ } =
+            link.counters;
+        for x in [packets, bytes, drops, dropped_bytes, marks, busy.0, longest_queue] {
             add(x);
         }
     }

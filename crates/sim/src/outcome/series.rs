@@ -26,7 +26,7 @@ pub(super) fn columns_of(points: &[Point]) -> Vec<Values> {
 
 /// Names of series by number; gaps are empty.
 pub(super) fn names(sim: &Sim<'_>) -> Vec<String> {
-    let mut names: Vec<String> = SERIES.iter().map(|(name, _)| (*name).into()).collect();
+    let mut names: Vec<String> = SERIES.iter().map(|&(_, name, _)| name.into()).collect();
     let mut scheme = |from: u16, bank: Option<&crate::bank::Bank>| {
         let Some(bank) = bank else { return };
         names.resize(usize::from(from), String::new());

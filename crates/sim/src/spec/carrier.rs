@@ -60,7 +60,7 @@ impl<'a> Carriers<'a> {
     pub(super) fn finish(self) -> Result<(Vec<TransportSpec>, Vec<Auto>), SpecError> {
         let Some((_, path)) = self.others.first() else { return Ok((Vec::new(), self.autos)) };
         if self.follow != Follow::Nothing {
-            let allowed = "no transport of its own with run.follow: the followed program has one";
+            let allowed = "no transport of its own with run.follow: the followed program has only one transport";
             return Err(SpecError::said(path, "a transport of its own", allowed));
         }
         check(self.main, "transport")?;

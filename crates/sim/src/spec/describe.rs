@@ -192,17 +192,17 @@ fn transport_tables() -> Vec<Table> {
         let header = format!("[transport] congestion_control = \"{}\"", kind.name());
         table(header, "Additional keys of this congestion control of queue pairs.", kind.keys(), of_rdma as Says)
     });
-    let about = "TCP, the same for all flows of a run.";
+    let about = "TCP: of all flows, except those of traffic entries with a transport of their own.";
     let mut tables = vec![table(tcp, about, TcpConfig::KEYS, of_tcp)];
     tables.extend(windows.filter(|table| !table.keys.is_empty()));
-    let about = "The queue pairs of RNICs, one per flow; the same for all flows of a run.";
+    let about = "Queue pairs of RNICs, one per flow unless queue_pairs says otherwise.";
     tables.push(table("[transport] kind = \"rdma\"".into(), about, RdmaConfig::KEYS, of_rdma));
     tables.extend(rates);
     let deliveries = delivery::Kind::ALL.iter().map(|kind| {
         let header = format!("[transport] congestion_control = \"{}\"", kind.name());
         table(header, "Additional keys of this congestion control of Ultra Ethernet.", kind.keys(), of_uet as Says)
     });
-    let about = "Ultra Ethernet connections, one per flow; the same for all flows of a run.";
+    let about = "Ultra Ethernet connections, one per flow.";
     tables.push(table("[transport] kind = \"uet\"".into(), about, UetConfig::KEYS, of_uet));
     tables.extend(deliveries.filter(|table| !table.keys.is_empty()));
     tables

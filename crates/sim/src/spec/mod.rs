@@ -77,9 +77,9 @@ keys! {
         preset: String, Kind::Words(presets::NAMES), Default::Word(presets::DEFAULT);
         /// The fabric.
         topology: Map<String, Value>, Kind::Table("a table [topology]"), Default::Empty;
-        /// Output queues.
+        /// Buffers and queues of switches: their model and size, marking, flow control, trimming.
         switch: Map<String, Value>, Kind::Table("a table [switch]"), Default::Empty;
-        /// The transport: TCP, RDMA or Ultra Ethernet.
+        /// The transport: TCP, RDMA or Ultra Ethernet. A traffic entry may have its own.
         transport: Map<String, Value>, Kind::Table("a table [transport]"), Default::Empty;
         /// The load-balancing scheme.
         scheme: Map<String, Value>, Kind::Table("a table [scheme]"), Default::Empty;
@@ -111,9 +111,9 @@ pub struct Spec {
     pub preset: String,
     /// The fabric.
     pub topology: TopologySpec,
-    /// Output queues.
+    /// Buffers and queues of switches.
     pub switch: SwitchSpec,
-    /// The transport.
+    /// The transport of entries without one of their own.
     pub transport: TransportSpec,
     /// Other transports that traffic entries have.
     pub beside: Vec<TransportSpec>,

@@ -1,4 +1,4 @@
-//! `[switch]`: the handling of packets that must wait: output queues, or one shared buffer.
+//! `[switch]`: the handling of packets that must wait: drop-tail output queues, one shared buffer, or queues that trim.
 
 mod shared;
 mod trimming;
@@ -23,8 +23,9 @@ const MOST_PACKETS: u64 = u32::MAX as u64;
 keys! {
     /// `[switch]` with output queues.
     SwitchKeys {
-        /// What a switch does with packets that must wait: a drop-tail queue at each output, or one shared buffer with
-        /// dynamic thresholds and optional priority flow control (which has its own keys).
+        /// What a switch does with packets that must wait: a drop-tail queue at each output; one shared buffer with
+        /// dynamic thresholds and optional priority flow control; or two queues at each output, of data and of control,
+        /// where data without room is trimmed to its header. Each of the latter two has its own keys.
         model: String, Kind::Words(Model::WORDS), Default::Preset;
         /// Capacity of each output queue of a switch, in packets; a packet that does not fit is dropped.
         buffer_packets: Option<u64>, Kind::Integer { min: 1, max: MOST_PACKETS }, Default::Preset;

@@ -303,7 +303,11 @@ fn tcp_autos(reader: &Reader<'_>, topology: &TopologySpec) -> Result<Autos, Spec
     let least_or_given = given.unwrap_or_else(|| least.clone());
     Ok(vec![
         ("min_rto_us", least, how),
-        ("initial_rto_us", least_or_given.clone(), "min_rto_us, as if a handshake had shown the round trip".into()),
+        (
+            "initial_rto_us",
+            least_or_given.clone(),
+            "min_rto_us, as if a handshake had already measured the round trip".into(),
+        ),
         ("rto_granularity_us", least_or_given, "min_rto_us: it bounds the variance, as in Linux".into()),
     ])
 }

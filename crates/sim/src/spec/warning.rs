@@ -350,7 +350,7 @@ fn about_telemetry(spec: &Spec, transport: &TransportSpec, at: &str, found: &mut
              feedback as long as consecutive answers come over different paths, and sends at line rate.",
             spraying.name()
         );
-        found.push(Warning::of("telemetry_of_many_paths", format!("{at}.kind"), text));
+        found.push(Warning::of("telemetry_of_many_paths", format!("{at}.congestion_control"), text));
     }
 }
 

@@ -49,9 +49,14 @@ pub(crate) struct Entry {
     pub source: &'static str,
     /// Its keys, `kind` first.
     pub keys: &'static [Key],
+    /// Reads them.
+    read: Read,
 }
 
-/// The words for [`ENTRIES`], the default first.
+/// Reads the keys of a kind, given those of the spec and the defaults of the preset; also returns what they were resolved to.
+type Read = fn(&Map<String, Value>, Map<String, Value>) -> Result<(Wiring, TxTimeRounding, Value), SpecError>;
+
+/// The words for [`ENTRIES`], whose keys refer to them, the default first.
 const KINDS: &[&str] = &["leaf_spine", "fat_tree", "links"];
 
 /// All kinds.
@@ -61,18 +66,28 @@ pub(crate) const ENTRIES: &[Entry] = &[
         doc: "two tiers, every leaf linked to every spine; any counts, rates, delays, parallel links, overrides",
         source: "the two-tier Clos fabric of most load-balancing papers",
         keys: LeafSpineKeys::KEYS,
+        read: |given, defaults| {
+            leaf_spine::read(given, defaults)
+                .map(|(fabric, rounding, told)| (Wiring::LeafSpine(fabric), rounding, told))
+        },
     },
     Entry {
         kind: KINDS[1],
         doc: "three tiers: k pods of leaves and aggregation switches under cores; any counts, rates, delays, overrides",
         source: "Al-Fares et al., SIGCOMM 2008",
         keys: FatTreeKeys::KEYS,
+        read: |given, defaults| {
+            fat_tree::read(given, defaults).map(|(fabric, rounding, told)| (Wiring::FatTree(fabric), rounding, told))
+        },
     },
     Entry {
         kind: KINDS[2],
         doc: "any graph of hosts and switches, link by link; shortest paths, or static routes",
         source: "the node and link lists of the public ns-3 codes of HPCC and ConWeave",
         keys: GraphKeys::KEYS,
+        read: |given, defaults| {
+            links::read(given, defaults).map(|(graph, rounding, told)| (Wiring::Links(graph), rounding, told))
+        },
     },
 ];
 
@@ -94,6 +109,17 @@ pub struct TopologySpec {
     pub wiring: Wiring,
     /// The rounding of transmission times.
     pub tx_time_rounding: TxTimeRounding,
+}
+
+impl Wiring {
+    /// The word of a spec for it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Wiring::LeafSpine(_) => KINDS[0],
+            Wiring::FatTree(_) => KINDS[1],
+            Wiring::Links(_) => KINDS[2],
+        }
+    }
 }
 
 impl TopologySpec {
@@ -222,19 +248,10 @@ pub(crate) fn read(
 ) -> Result<(TopologySpec, Value), SpecError> {
     let kind = given.get("kind").filter(|kind| !kind.is_null());
     let word = kind.map_or(Some(KINDS[0]), Value::as_str).unwrap_or_default();
-    if word == KINDS[0] {
-        let (fabric, tx_time_rounding, told) = leaf_spine::read(given, defaults)?;
-        return Ok((TopologySpec { wiring: Wiring::LeafSpine(fabric), tx_time_rounding }, told));
-    }
-    if word == KINDS[1] {
-        let (fabric, tx_time_rounding, told) = fat_tree::read(given, defaults)?;
-        return Ok((TopologySpec { wiring: Wiring::FatTree(fabric), tx_time_rounding }, told));
-    }
-    if word == KINDS[2] {
-        let (graph, tx_time_rounding, told) = links::read(given, defaults)?;
-        return Ok((TopologySpec { wiring: Wiring::Links(graph), tx_time_rounding }, told));
-    }
-    let kinds = || KINDS.iter().copied();
-    let value = kind.unwrap_or(&Value::Null);
-    Err(SpecError::new("topology.kind", value, one_of(kinds())).did_you_mean(word, kinds()))
+    let Some(entry) = ENTRIES.iter().find(|entry| entry.kind == word) else {
+        let (value, kinds) = (kind.unwrap_or(&Value::Null), || KINDS.iter().copied());
+        return Err(SpecError::new("topology.kind", value, one_of(kinds())).did_you_mean(word, kinds()));
+    };
+    let (wiring, tx_time_rounding, told) = (entry.read)(given, defaults)?;
+    Ok((TopologySpec { wiring, tx_time_rounding }, told))
 }

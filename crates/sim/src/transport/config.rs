@@ -1,4 +1,4 @@
-//! The parameters of TCP, shared by all flows of a run: the keys of a spec, and the presets that the papers need.
+//! The parameters of TCP, shared by all flows that have it: the keys of a spec, and the presets that the papers need.
 
 use super::congestion::Marks;
 use super::congestion::window::{self, Settings};

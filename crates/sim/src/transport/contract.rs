@@ -277,7 +277,7 @@ pub trait Receiver: Sized {
 pub enum Outgoing {
     /// Data of a flow with one path and without options.
     Data(Data),
-    /// Data on one path of several, with its option.
+    /// Data with an option, on one of the paths of the flow, from 0.
     OnPath(usize, Data, Rider),
     /// A packet without payload that asks for an answer.
     Question {

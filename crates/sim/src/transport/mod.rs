@@ -5,13 +5,14 @@
 //! the machines report. Configuration is passed in on every call and never stored, so the row of each of a million
 //! flows holds state alone.
 //!
-//! `contract.rs` defines a transport, `registry.rs` lists the transports, and `ends.rs` keeps the ends of all flows of
-//! the one a run has.
+//! `contract.rs` defines a transport, `registry.rs` lists the transports, `ends.rs` keeps the ends of all flows of one of
+//! them, and `mixed.rs` those of a run whose traffic entries have several.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `contract.rs` | the traits [`contract::Transport`], [`contract::Sender`], [`contract::Receiver`], and messages |
 //! | `registry.rs`, `ends.rs` | [`Ends`]: the ends of all flows of a run, by their transport |
+//! | `mixed.rs` | [`mixed::Mixed`]: the ends of flows of several transports |
 //! | `config.rs` | [`TcpConfig`] and its presets |
 //! | `stream.rs` | [`stream::Stream`]: TCP without and with selective acknowledgements, as its layers need it |
 //! | `one_path.rs` | [`one_path::Plain`], [`one_path::Selective`]: TCP on one path, from its layers |
@@ -72,7 +73,7 @@ pub(crate) use tcp::{Segment, TcpSender};
 pub(crate) use udp::{MOST_PACKET_BYTES, Paced, UdpConfig};
 pub(crate) use uet::UetConfig;
 
-/// The transport of all flows of a run other than UDP, as given in a spec.
+/// A transport as given in a spec: that of a run, or of one traffic entry.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TransportSpec {
     /// TCP.

@@ -12,7 +12,7 @@ use super::contract::{Acked, Answer, Answered, Counts, Data, Outgoing, Sender, S
 use super::sack::Sack;
 use super::stream::Stream;
 use super::tcp::{Segment, TcpSender};
-use crate::packet::{CWR, ECT, RETRANSMIT, SYN};
+use crate::packet::{CWR, ECT, RETRANSMIT, SYN, flag};
 use spinewise_policy::time::{Span, Time};
 
 /// A connection that is not open yet.
@@ -289,7 +289,6 @@ impl<S: Stream> Sender for Opened<S> {
 /// A segment as it is sent on a single-path connection.
 #[inline(always)]
 fn data_of(config: &TcpConfig, segment: &Segment) -> Data {
-    let flag = |flag: u8, on: bool| if on { flag } else { 0 };
     let ect = if segment.retransmit { config.retransmissions_are_ect() } else { config.new_data_is_ect() };
     Data {
         seq: segment.seq,

@@ -9,7 +9,7 @@
 //! | `uet/sleek.rs` | losses without trimming (SLEEK) |
 //! | `uet/receiver.rs` | [`UetReceiver`]: which packets are here, and when to say so |
 //! | `uet/credit.rs` | the credit that receivers grant (RCCC) |
-//! | `uet/told.rs` | the content of answers |
+//! | `uet/fields.rs` | the content of answers |
 //! | `uet/ends.rs` | [`Connection`]: both ends, by the contract of transports |
 //!
 //! The rules are those of the reference simulator of Ultra Ethernet (ultraethernet/uet-htsim, `htsim/sim/uec.cpp` at
@@ -23,17 +23,17 @@
 pub(crate) mod config;
 mod credit;
 mod ends;
+mod fields;
 mod receiver;
 mod records;
 mod sender;
 mod sleek;
-mod told;
 
 pub(crate) use config::UetConfig;
 pub(crate) use ends::Connection;
+pub(crate) use fields::blocks;
 pub(crate) use receiver::UetReceiver;
 pub(crate) use sender::UetSender;
-pub(crate) use told::blocks;
 
 /// The number of a packet in a flow.
 pub(crate) type Psn = u32;

@@ -17,7 +17,7 @@ use spinewise_sim::topology::{LinkSpec, Topology};
 use spinewise_sim::workload::FlowSpec;
 
 /// Random specs for each of the two properties.
-const CASES: u32 = 2500;
+const CASES: u32 = 1250;
 
 fn check_account(spec: &Value, outcome: &Outcome) {
     let counters = &outcome.report["counters"];

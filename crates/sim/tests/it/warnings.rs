@@ -39,7 +39,7 @@ fn hpcc_over_paths_that_change_with_each_packet() {
     let of = |scheme: &str| {
         let transport = json!({"kind": "rdma", "congestion_control": "hpcc"});
         let found = warned(json!({"transport": transport, "scheme": {"name": scheme}}));
-        has(&found, "telemetry_of_many_paths", "transport.kind")
+        has(&found, "telemetry_of_many_paths", "transport.congestion_control")
     };
     assert!(of("rps") && !of("ecmp"));
 }

@@ -19,4 +19,5 @@
 | `one_flow` | by hand: one flow, path by path |
 | `table03` | by hand: Table 3: the time of decisions |
 | `tables` | by hand: tables from the output of `spinewise reproduce` |
+| `facts` | Table 3 and the workloads, computed without a run |
 """

@@ -15,4 +15,5 @@
 | `one_flow` | by hand: two flows, reroute by reroute |
 | `classes` | by hand: the company of a congested path in its class |
 | `tables` | by hand: tables from the output of `spinewise reproduce` |
+| `monitoring` | three readings of "continuously monitors" |
 """

@@ -82,9 +82,7 @@ impl Sim<'_> {
         self.swap_switches(parts, part, &mut share.switches);
         // A packet still on a link belongs to its sender, whoever receives it.
         for (link, ends) in topology.links.numbered().filter(|(_, ends)| parts.of(ends.from.0) == part) {
-            debug_assert!(
-                parts.of(ends.to.0) > 0 || self.world.wires.ring(link).is_empty() || parts.of(ends.from.0) == 0
-            );
+            debug_assert!(parts.of(ends.to.0) > 0 || self.world.wires.ring(link).is_empty());
             self.world.wires.take_up(link, &mut share.wires);
         }
         self.world.wires.hops += share.wires.hops;

@@ -103,7 +103,7 @@ keys! {
 keys! {
     /// An entry of `schedule` in traffic of kind `udp`.
     StepKeys {
-        /// From when on.
+        /// When this rate takes effect.
         at_us: Span, MICROSECONDS, Default::Number(0.0);
         /// Bytes on the wire per time; 0 stops.
         rate_gbps: u64, Kind::Rate(Zero::Allowed), Default::Required;

@@ -1,7 +1,7 @@
 //! The receiving end of a connection of Ultra Ethernet: it takes packets in any order.
 
 use super::credit::Account;
-use super::told::{REQUEST, Sack, first_told, get_probe, get_quanta, put_quanta};
+use super::fields::{REQUEST, Sack, first_told, get_probe, get_quanta, put_quanta};
 use super::{Cut, Psn, UetConfig};
 use crate::rider::Rider;
 use crate::transport::contract::{Answer, Arrival, Asks, Grant, Received, Told, TrimmedAt};

@@ -2,11 +2,11 @@
 
 use super::config::Recovery;
 use super::credit::{Allowance, Backlog};
+use super::fields::{REQUEST, Sack, get_quanta, put_probe, put_quanta};
 use super::records::Records;
 use super::sleek::{Known, Sleek};
-use super::told::{REQUEST, Sack, get_quanta, put_probe, put_quanta};
 use super::{Cut, Psn, UetConfig};
-use crate::packet::{ECT, RETRANSMIT, URGENT};
+use crate::packet::{ECT, RETRANSMIT, URGENT, flag};
 use crate::rider::Rider;
 use crate::transport::congestion::delivery::{self, Control};
 use crate::transport::congestion::{Acked as Delivered, Trimmed, Window};
@@ -186,7 +186,6 @@ impl UetSender {
         // The last packet, or the last for now: nothing after it would request an answer.
         let last = self.records.next() == self.packets;
         let urgent = again || last || broke || self.flight + i64::from(wire) >= self.window.cwnd as i64;
-        let flag = |flag: u8, on: bool| if on { flag } else { 0 };
         let data = Data {
             seq: self.cut.seq(psn),
             len: self.cut.len(psn) as u16,

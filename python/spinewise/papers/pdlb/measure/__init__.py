@@ -9,4 +9,5 @@
 | `fig08` | Figs. 8, 9 |
 | `fig10` | Fig. 10 |
 | `large` | Figs. 11, 12 |
+| `facts` | experiments that need no run |
 """

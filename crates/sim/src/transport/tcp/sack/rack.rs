@@ -7,8 +7,9 @@
 //! | `tcp_input.c`: proportional rate reduction (RFC 6937, with RFC 9937's safe ACKs) | `reduce` |
 //! | `tcp_input.c`: undo by time stamps (RFC 3522, 4015) and by DSACK (RFC 3708), not after ECN-Echo | `undo` |
 //!
-//! Differences: the reduction begins from what is in flight, as in the RFC, where Linux takes the window; the minimum round trip is that of the whole connection, timers have no ticks, and the acknowledgement
-//! delay that a probe allows for is the configured one.
+//! Differences: the reduction begins from what is in flight, as in the RFC, where Linux takes the window; the minimum round
+//! trip is that of the whole connection; timers have no ticks; and the acknowledgement delay that a probe allows for is the
+//! configured one.
 
 use super::SackSender;
 use super::board::Delivery;

@@ -80,7 +80,7 @@ def shares(found: Mapping[str, Interval], factor: float) -> list[Share]:
 
 
 @dataclass(frozen=True)
-class Told:
+class Stored:
     """A study in words and tables.
 
     Attributes:
@@ -105,7 +105,7 @@ def subtitle(schemes: Sequence[str], seeds: int) -> str:
     return f"{', '.join(schemes)}, {seeds} seed{'s' * (seeds != 1)}"
 
 
-def read(folder: Path) -> Told:
+def read(folder: Path) -> Stored:
     """Read the results in a folder that `resilience --out` wrote.
 
     Raises:
@@ -118,6 +118,6 @@ def read(folder: Path) -> Told:
         hint = "an older version wrote it: the same `spinewise resilience` with --out makes it again"
         raise SpecError("told", "(nothing)", "the tables of the study", hint, file=printable(file))
     try:
-        return msgspec.convert(record["told"], Told)
+        return msgspec.convert(record["told"], Stored)
     except msgspec.MsgspecError as error:
         raise SpecError("told", str(error), "a study that was not changed", file=printable(file)) from None

@@ -12,7 +12,7 @@ use spinewise_policy::Time;
 ///
 /// # Errors
 /// When a fault names something that does not exist.
-pub fn told(spec: &Spec, topology: &Topology) -> Result<Value, SpecError> {
+pub fn listing(spec: &Spec, topology: &Topology) -> Result<Value, SpecError> {
     let Some(faults) = &spec.faults else { return Ok(json!([])) };
     let map = Map::new(topology);
     let one = |(n, fault): (usize, &Fault)| {

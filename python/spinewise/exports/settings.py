@@ -51,7 +51,7 @@ class Packet(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Told:
+class FrameSettings:
     """The settings of a spec common to all packets of a transport.
 
     Attributes:
@@ -79,7 +79,7 @@ class Told:
     options: bool
 
     @classmethod
-    def of(cls, transport: Transport, hosts: int) -> Told:
+    def of(cls, transport: Transport, hosts: int) -> FrameSettings:
         """Build from a resolved transport over a fabric of `hosts` hosts."""
         kind = transport["kind"]
         mptcp = kind == "mptcp"
