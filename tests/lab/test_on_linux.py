@@ -156,6 +156,23 @@ def test_a_run_that_is_killed_leaves_no_process_and_a_lab_that_runs_again(spec: 
     assert record["summary"]["classes"][-1]["unfinished"] == 0  # type: ignore[index]
 
 
+def test_a_lab_of_a_run_that_was_killed_is_built_anew_by_the_next_up_or_run(spec: Path) -> None:
+    for following in ("up", "run"):
+        begun = subprocess.Popen(command("run", spec), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while state.read(ONE) is None:
+            assert begun.poll() is None, "it ended before it could be killed"
+            time.sleep(0.01)
+        assert [lab.state for lab in build.status() if lab.name == ONE] == ["in use"]
+        begun.send_signal(signal.SIGKILL)
+        begun.wait()
+        assert [lab.state for lab in build.status() if lab.name == ONE] == ["left over"]
+        spinewise_lab(following, spec, "--set", "topology.spines=3")
+        if following == "up":
+            assert [lab.state for lab in build.status() if lab.name == ONE] == ["up"]
+            spinewise_lab("down", "--name", ONE)
+        assert state.namespaces(ONE) == []
+
+
 def test_two_labs_of_one_spec_do_not_meet(spec: Path) -> None:
     spinewise_lab("up", spec)
     spinewise_lab("up", spec, "--name", TWO)

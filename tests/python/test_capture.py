@@ -20,7 +20,9 @@ from pcapng_file import Capture, Frame, check, read
 from spinewise.cli import main
 from spinewise.errors import SpecError
 from spinewise.exports import capture
+from spinewise.exports.settings import FrameSettings
 from spinewise.runs.result import Result
+from spinewise.specs.spec import resolve
 
 
 @cache
@@ -134,6 +136,17 @@ def test_retransmissions_and_disorder_can_be_counted_in_the_file(case: str) -> N
             == sum(flow["out_of_order"] for flow in flows if flow["dst"] == host and flow["tcp"])
             > 0
         )
+
+
+@pytest.mark.parametrize(
+    ("transport", "asks"),
+    [({"kind": "cubic"}, False), ({"kind": "cubic", "cubic_ecn": True}, True), ({"kind": "ecn"}, True)],
+)
+def test_a_connection_asks_for_ecn_where_its_transport_reacts_to_marks(
+    transport: dict[str, object], asks: bool
+) -> None:
+    given = {"preset": "linux", "transport": transport, "traffic": [{"kind": "permutation", "size_bytes": 9}]}
+    assert FrameSettings.of(resolve(given)["transport"], 4).ecn == asks
 
 
 def test_a_connection_is_opened_and_closed_by_its_flags() -> None:

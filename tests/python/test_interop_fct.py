@@ -196,6 +196,9 @@ def test_addresses_in_hexadecimal_are_hosts(tmp_path: Path) -> None:
         ("0 1 10000 100 1000 5 5000 0", "line 1, standalone fct"),
         ("a 1 10000 100 1000 5 5000 1", "line 1, src"),
         ("0 1 10000 100 -1 5 5000 1", "line 1, size"),
+        ("4294967296 1 10000 100 1000 5 5000 1", "line 1, src"),
+        ("0 1 65536 100 1000 5 5000 1", "line 1, sport"),
+        ("0 1 10000 4294967296 1000 5 5000 1", "line 1, dport"),
     ],
 )
 def test_bad_lines_are_named(line: str, key: str, tmp_path: Path) -> None:

@@ -266,6 +266,10 @@ def test_a_workload_runs_on_an_imported_topology(tmp_path: Path, capsys: pytest.
             "gpus_per_server = 5: allowed is a divisor of the number of GPUs, 16",
         ),
         (("34 8 2 16 96 H20", "34 8 2 16 97 H20"), "number of links = 97: allowed is 96"),
+        (
+            ("34 8 2 16 96 H20", f"{10**15 + 18} 8 2 16 96 H20"),
+            "line 1, nodes = 1000000000000018: allowed is at most 114",
+        ),
         (("1 19 200Gbps", "1 18 200Gbps 0.001ms 0\n1 19 200Gbps"), "no further link"),
         (
             ("1 16 900Gbps 0.000025ms 0", "0 19 200Gbps 0.001ms 0"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 
 import pytest
 
 import spinewise as sw
 from lab_cases import SPEC, lines, planned
+from spinewise import core
 from spinewise.errors import SpecError
 from spinewise.lab import (
     breaking,
@@ -36,6 +38,12 @@ def test_queues_are_those_of_the_spec() -> None:
     assert queues["leaf1->spine0"] == 20_000 + 50_000_000 // 8 // 1_000
     assert queues["spine1->leaf0"] == 20_000 + 12_500_000 // 8 // 1_000
     assert queues["host0->leaf0"] == plan.HOST_QUEUE_BYTES
+
+
+def test_queues_in_packets_hold_as_many_full_packets() -> None:
+    made = planned(switch={"buffer_packets": 100}, transport={"kind": "newreno", "mss_bytes": 1_000})
+    # Payload, IPv4 and TCP, Ethernet: what a token bucket counts.
+    assert {port.queue_bytes for port in made.ports if port.node not in made.hosts} == {100 * (1_000 + 40 + 14)}
 
 
 def test_routes_use_every_shortest_way_that_works() -> None:
@@ -113,6 +121,19 @@ def test_the_factor_brings_the_fastest_link_into_range_and_keeps_the_flows() -> 
     assert numbers(there.flows, "size_bytes").tolist() == numbers(here.flows, "size_bytes").tolist()
     stretched = [at * 50 for at in numbers(there.flows, "start_ps").tolist()]
     assert numbers(here.flows, "start_ps").tolist() == pytest.approx(stretched, rel=1e-6)
+
+
+def test_every_time_of_a_scheme_and_of_a_spec_is_scaled() -> None:
+    """ELAB searched again, and a proxy of MEET failed, at the times of the spec."""
+    times = re.compile(r"_(s|ms|us|ns|ps)$")
+    registry = core.registry()
+    things = [*registry["schemes"], *registry["transports"], *registry["workloads"], *registry["topologies"]]
+    names = {param["name"] for thing in things for param in core.params_of(thing) if times.search(param["name"])}
+    assert {"rediscover_ms", "proxy_fails_at_ms", "probe_interval_us"} <= names
+    assert {name: scale.stretched(3, 10, name) for name in names} == dict.fromkeys(names, 30)
+    params = {"rediscover_ms": 20, "dead_after_us": 1_000}
+    made = scale.at_scale(resolve(deepcopy(SPEC) | {"scheme": {"name": "elab", "params": params}}), 10)
+    assert {name: made["scheme"]["params"][name] for name in params} == {"rediscover_ms": 200, "dead_after_us": 10_000}
 
 
 def test_flows_of_a_pair_have_ports_of_their_own() -> None:
@@ -232,4 +253,11 @@ def test_faults_are_deeds_at_their_times() -> None:
 def test_a_fault_of_one_direction_alone_is_refused() -> None:
     fault = [{"kind": "down", "ends": ["leaf1", "spine0"], "direction": "forward", "at_us": 1, "until_us": 2}]
     with pytest.raises(SpecError, match="both ways"):
-        breaking.deeds(planned(fault=fault))
+        planned(fault=fault)
+
+
+def test_what_a_run_could_not_do_is_refused_before_a_lab_is_built() -> None:
+    with pytest.raises(SpecError, match="10000 and more at the lab's scale"):
+        planned(metrics={"series_interval_us": 5_000})
+    with pytest.raises(SpecError, match=r"fault\[0\].switch"):
+        planned(fault=[{"kind": "black_hole", "switch": "leaf1", "at_us": 1, "fraction": 1.0}])

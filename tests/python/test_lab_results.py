@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import re
 import socket
 import struct
@@ -228,6 +229,12 @@ def test_ports_mark_where_the_transport_hears_it() -> None:
     ports = steer.marked_ports(made)
     assert {above for *_, above in ports} == {15_000}
     assert {link for _, _, link, _ in ports} == {port.link for port in made.ports if port.node not in made.hosts}
+    assert steer.marked_ports(planned(switch={"ecn_threshold_bytes": 15_000})) == []
+    packets = planned(transport={"kind": "ecn"}, switch={"ecn_threshold_packets": 10})
+    assert {above for *_, above in steer.marked_ports(packets)} == {10 * (packets.mtu + 14)}
+    # A threshold of 0 marks nothing, and the program takes none.
+    for none in ({"ecn_threshold_packets": 0}, {"ecn_threshold_bytes": 0, "ecn_threshold_us": 0}):
+        assert steer.marked_ports(planned(transport={"kind": "ecn"}, switch=none)) == []
 
 
 @pytest.mark.parametrize(
@@ -252,6 +259,13 @@ def test_dctcp_is_taken_where_the_kernel_has_it_and_refused_in_words_where_not(
         machine.check_congestion("dctcp")
     monkeypatch.setattr(machine, "looked_at", lambda: machine.Machine(frozenset(), frozenset({"reno", "dctcp"})))
     machine.check_congestion("dctcp")
+
+
+def test_checks_of_commands_that_were_killed_are_swept_and_others_are_not() -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    names = [f"spinewise.trial.{pid}" for pid in (ended.pid, os.getpid())]
+    assert machine.left_over([*names, "spinewise-a-lab.host0", "spinewise.trial.x"]) == names[:1]
 
 
 def test_points_that_agents_record_join_the_series(tmp_path: Path) -> None:
@@ -392,6 +406,9 @@ def test_two_plans_of_one_fabric_build_the_same() -> None:
     assert not same_fabric(made, planned(scheme={"name": "txrehash"}))
     assert same_fabric(made, planned(seed=9))
     assert not same_fabric(made, replace(made, mtu=9_000))
+    marking = [planned(transport={"kind": "ecn"}, switch={"ecn_threshold_packets": many}) for many in (10, 10, 20)]
+    assert same_fabric(*marking[:2])
+    assert not same_fabric(*marking[1:]), "another threshold"
 
 
 KEPT = sorted((Path(__file__).parents[2] / "docs/real-hosts").glob("*/order.txt"))

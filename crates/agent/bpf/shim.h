@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shim as bytes: written, and read by one who believes nothing.
 //
-// src/shim.rs has the same in Rust; a test compares the two on a million packets (tests/it/fuzz.rs).
+// src/shim.rs has the same in Rust; a test compares the two on a million packets (tests/it/codec.rs).
 #ifndef SPINEWISE_SHIM_H
 #define SPINEWISE_SHIM_H
 

@@ -22,10 +22,6 @@ use spinewise_policy::Span;
 use std::collections::VecDeque;
 use std::net::{SocketAddrV4, UdpSocket};
 
-/// Interval at which agents greet each other, ns.
-const GREETING: u64 = 500_000_000;
-/// Interval before the first answer, ns.
-const FIRST_GREETING: u64 = 100_000_000;
 /// An agent that has not answered for this long is gone, unless its data path has answered.
 const GONE: u64 = 1_600_000_000;
 /// It is also gone if the agent itself has been silent for this long, even if its data path still answers.
@@ -226,6 +222,7 @@ impl<P: Plane> Agent<P> {
         self.grant(now);
         self.send_wanted(now);
         self.record_sight(now);
+        self.record.keep_up(now);
         Ok(())
     }
 
@@ -288,11 +285,9 @@ impl<P: Plane> Agent<P> {
     }
 
     fn greet(&mut self, now: u64, at: usize) -> Result<(), Failure> {
-        let peer = &self.peers[at];
-        let often = if peer.stage == Stage::Plain { FIRST_GREETING } else { GREETING };
-        if now.saturating_sub(peer.greeted) >= often {
+        let peer = &mut self.peers[at];
+        if peer.greetings.is_due(now, peer.stage) {
             let host = peer.host;
-            self.peers[at].greeted = now;
             self.say(host, &Talk::Hello);
         }
         let Peer { heard, reached, stage, .. } = self.peers[at];

@@ -1,5 +1,7 @@
 //! The configuration of an agent: a JSON file, read strictly.
 
+mod place;
+
 use crate::Failure;
 use serde::Deserialize;
 use spinewise_policy::config::{Allowed, Refused, Value};
@@ -110,7 +112,7 @@ pub struct Discovery {
 
 impl Default for Discovery {
     fn default() -> Self {
-        Discovery { ports: 64, rediscover_ms: 10_000, most_hops: 8, most_paths: 16, probes_per_s: 500 }
+        Discovery { ports: 192, rediscover_ms: 10_000, most_hops: 8, most_paths: 16, probes_per_s: 500 }
     }
 }
 
@@ -162,7 +164,7 @@ impl Config {
     /// # Errors
     /// A description of the mistake.
     pub fn parse(text: &str) -> Result<Config, String> {
-        let config: Config = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let config: Config = serde_json::from_str(text).map_err(|error| place::words(text, &error))?;
         config.check()?;
         Ok(config)
     }

@@ -7,9 +7,12 @@
 //! ```text
 //! config.rs, plan.rs   the request                  slow.rs     the scheme, its rows, rehearsals and replays
 //! layout.rs, shim.rs   the formats of both halves   plane.rs    the fast half's interface; datapath.rs: the kernel's
-//! talk.rs              agents among themselves      probes.rs   probes, paths.rs: which port takes which path
+//! view.rs              what the scheme may know     table.rs    its decisions, as the fast half reads them
+//! talk.rs              agents among themselves      probes.rs   probes; search.rs: which port takes which path
 //! health.rs            dead paths                   reach.rs    peers that do not answer by the tunnel
-//! clocks.rs            one-way delays, two clocks   agent.rs    the loop that ties them; status.rs its reports
+//! clocks.rs            one-way delays, two clocks   peer.rs     all of this for one peer
+//! agent.rs             the loop that ties them      record.rs   events and series; status.rs: reports
+//! main.rs, daemon.rs   the program                  route.rs    the device that packets to a peer take
 //! ```
 
 pub mod agent;

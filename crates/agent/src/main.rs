@@ -3,6 +3,7 @@
 use spinewise_agent::config::Config;
 use spinewise_agent::plan::plan;
 use spinewise_agent::{Failure, status};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -34,19 +35,24 @@ fn command(words: &[String]) -> Result<(), Failure> {
     match words.first().map(String::as_str) {
         Some("run") => run(Config::read(Path::new(option(words, "--config")?))?),
         Some("check") => check(&Config::read(Path::new(option(words, "--config")?))?),
-        Some(what @ ("status" | "metrics")) => {
-            print!("{}", status::ask(&PathBuf::from(option(words, "--socket")?), what)?);
-            Ok(())
-        }
+        Some(what @ ("status" | "metrics")) => say(&status::ask(&PathBuf::from(option(words, "--socket")?), what)?),
         Some("mark") => mark(words),
         _ => Err(Failure::Refused(USAGE.to_owned())),
     }
 }
 
+/// Writes to standard output. A reader that has seen enough and is gone is no failure.
+fn say(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::Failed(format!("output: {error}"))),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
 fn check(config: &Config) -> Result<(), Failure> {
     let plan = plan(&config.scheme).map_err(Failure::Refused)?;
-    println!("{} runs as {}: each {} on its own path", plan.asked, plan.chosen.name(), plan.moves);
-    Ok(())
+    say(&format!("{} runs as {}: each {} on its own path\n", plan.asked, plan.chosen.name(), plan.moves))
 }
 
 #[cfg(not(feature = "datapath"))]
@@ -76,8 +82,7 @@ fn mark(words: &[String]) -> Result<(), Failure> {
     }
     if words.iter().any(|word| word == "--read") {
         let (seen, marked, longest) = Marker::read(device)?;
-        println!("{}", serde_json::json!({ "seen": seen, "marked": marked, "longest_bytes": longest }));
-        return Ok(());
+        return say(&format!("{}\n", serde_json::json!({ "seen": seen, "marked": marked, "longest_bytes": longest })));
     }
     let above = option(words, "--above")?;
     let bytes = above.parse().ok().filter(|bytes| *bytes > 0);

@@ -1,6 +1,7 @@
 //! One peer: reports the data path's counts since the last step to the scheme, and publishes the scheme's next
 //! decisions.
 
+mod greetings;
 mod headers;
 mod tell;
 
@@ -15,6 +16,7 @@ use crate::search::{Path, Search};
 use crate::slow::Slow;
 use crate::table::{Manners, Paths, table};
 use bytemuck::Zeroable;
+use greetings::Greetings;
 use spinewise_policy::{Event, Time, Way};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::Ipv4Addr;
@@ -55,8 +57,8 @@ pub struct Peer {
     pub heard: u64,
     /// When its data path last answered a probe, ns.
     pub reached: u64,
-    /// When it was last greeted.
-    pub greeted: u64,
+    /// The greetings sent to it.
+    pub(crate) greetings: Greetings,
     /// The current search for its paths.
     pub search: Option<Search>,
     /// How many have begun.
@@ -151,7 +153,7 @@ impl Peer {
             instance: 0,
             heard: 0,
             reached: 0,
-            greeted: 0,
+            greetings: Greetings::default(),
             search: None,
             searches: 0,
             search_at: 0,
@@ -243,6 +245,7 @@ impl Peer {
             });
             self.watch = self.watch.moved(&before.collect::<Vec<_>>());
             self.found = found;
+            self.mark_dead();
         }
         changed
     }

@@ -96,6 +96,7 @@ impl Happened {
 pub struct Record {
     file: Option<BufWriter<File>>,
     events: VecDeque<(u64, Happened)>,
+    /// When the file last had everything.
     flushed: u64,
 }
 
@@ -121,12 +122,13 @@ impl Record {
             self.events.pop_front();
         }
         self.events.push_back((now, what));
-        self.line(now, &what.told(("t_ns", now.into())));
+        self.line(&what.told(("t_ns", now.into())));
+        self.flush(now);
     }
 
     /// A point of a series of the scheme.
     pub fn point(&mut self, now: u64, series: &str, value: f64) {
-        self.line(now, &json!({ "t_ns": now, "series": series, "value": value }));
+        self.line(&json!({ "t_ns": now, "series": series, "value": value }));
     }
 
     /// Records the scheme's view of each way to a host: the second switch on it, and these quantities.
@@ -141,20 +143,29 @@ impl Record {
                 told
             })
             .collect();
-        self.line(now, &json!({ "t_ns": now, "peer": host, "sight": ways }));
+        self.line(&json!({ "t_ns": now, "peer": host, "sight": ways }));
     }
 
-    fn line(&mut self, now: u64, line: &Value) {
-        /// A reader waits no longer than this.
+    /// Writes out the samples taken since then, if a reader has waited for them for a second.
+    pub fn keep_up(&mut self, now: u64) {
         const SECOND: u64 = 1_000_000_000;
-        let Some(file) = &mut self.file else { return };
-        let flush = now.saturating_sub(self.flushed) > SECOND;
-        let written = writeln!(file, "{line}").and_then(|()| if flush { file.flush() } else { Ok(()) });
-        if flush {
-            self.flushed = now;
+        if now.saturating_sub(self.flushed) >= SECOND {
+            self.flush(now);
         }
-        // A full disk ends the record, not the traffic.
-        if written.is_err() {
+    }
+
+    fn flush(&mut self, now: u64) {
+        self.flushed = now;
+        self.write(BufWriter::flush);
+    }
+
+    fn line(&mut self, line: &Value) {
+        self.write(|file| writeln!(file, "{line}"));
+    }
+
+    /// A full disk ends the record, not the traffic.
+    fn write(&mut self, how: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>) {
+        if self.file.as_mut().is_some_and(|file| how(file).is_err()) {
             self.file = None;
         }
     }

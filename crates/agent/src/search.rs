@@ -1,9 +1,9 @@
 //! Which source port takes which path to a peer: a search, as traceroute does it with a fixed flow (Paris traceroute).
 //!
 //! Ports are traced a few at a time, each by a probe with TTL 2, then 3, and so on until the peer itself answers; the
-//! first hop is the same for all, because a host has one way out. Then one as long as the longest packet must arrive. A search ends when the probability of having missed
-//! one more path, all being equally likely, is only [`MISSED`] (the stopping rule of Multipath Detection, Augustin et
-//! al., 2007), or when as many ports have been traced as are allowed.
+//! first hop is the same for all, because a host has one way out. Then one as long as the longest packet must arrive. A
+//! search ends when the probability of having missed one more path, all being equally likely, is only [`MISSED`] (the
+//! stopping rule of Multipath Detection, Augustin et al., 2007), or when as many ports have been traced as are allowed.
 //!
 //! A switch that was silent may have been late, or its answer lost. Ports whose path differs from another's only in
 //! silent hops are therefore traced again, one after another, beyond the allowed number. If one is silent [`AGAIN`]
@@ -388,6 +388,12 @@ mod tests {
             let needed = ports_needed(paths);
             assert!(missed(needed) <= MISSED * 1.000_001 && missed(needed - 1) > MISSED, "{paths}: {needed}");
         }
+    }
+
+    #[test]
+    fn the_allowed_number_of_ports_suffices_for_the_allowed_number_of_paths() {
+        let allowed = crate::config::Discovery::default();
+        assert!(ports_needed(usize::from(allowed.most_paths)) <= allowed.ports);
     }
 
     #[test]

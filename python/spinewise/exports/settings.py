@@ -90,7 +90,7 @@ class FrameSettings:
             mss=transport["mss_bytes"],
             rdma=kind == "rdma",
             stamps=transport["header_bytes"] >= WITH_STAMPS,
-            ecn=kind in ("dctcp", "ecn"),
+            ecn=kind in ("dctcp", "ecn") or bool(transport.get("cubic_ecn")),
             sack=transport.get("recovery") in ("sack", "rack"),
             fin=bool(transport.get("fin")) and not mptcp,
             window=max(1, min(window, UNSCALED_WINDOW)),

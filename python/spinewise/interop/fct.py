@@ -32,6 +32,8 @@ FORM = '"src dst sport dport size start_ns fct_ns standalone_fct_ns"'
 # ConWeave's code numbers ports like this: upwards from here, per sending and per receiving host.
 FIRST_SOURCE_PORT = 10_000
 FIRST_DESTINATION_PORT = 100
+LAST_PORT = 2**16 - 1
+LARGEST_HOST = 2**32 - 1
 
 _ADDRESS = re.compile(r"0b([0-9a-f]{2})([0-9a-f]{2})01")
 
@@ -94,9 +96,8 @@ def read(path: str | Path, ids: Ids | None = None) -> FctFile:
     for line in read_lines(path):
         line.expect([8], FORM, looks_like(path, "fct"))
         ends = [read_host(line, index, what, ids) for index, what in ((0, "src"), (1, "dst"))]
-        sport, dport, size, start, fct = (
-            line.whole(at, what) for at, what in enumerate(("sport", "dport", "size", "start", "fct"), start=2)
-        )
+        sport, dport = (line.whole(at, what, most=LAST_PORT) for at, what in ((2, "sport"), (3, "dport")))
+        size, start, fct = (line.whole(at, what) for at, what in ((4, "size"), (5, "start"), (6, "fct")))
         rows.append(Row(ends[0], ends[1], sport, dport, size, start, fct, line.whole(7, "standalone fct", least=1)))
     rows.sort(key=lambda row: (row.start_ns, row.src, row.sport))
     return FctFile(str(path), rows)
@@ -105,7 +106,7 @@ def read(path: str | Path, ids: Ids | None = None) -> FctFile:
 def read_host(line: Line, index: int, what: str, ids: Ids | None) -> int:
     """A host's number or id, given as such or as HPCC's address 0b<high><low>01 in hexadecimal."""
     address = _ADDRESS.fullmatch(line.tokens[index].lower())
-    id_ = int(address[1], 16) * 256 + int(address[2], 16) if address else line.whole(index, what)
+    id_ = int(address[1], 16) * 256 + int(address[2], 16) if address else line.whole(index, what, most=LARGEST_HOST)
     return id_ if ids is None else ids.host(line, what, id_)
 
 

@@ -80,6 +80,9 @@ def read(path: str | Path) -> Found:
         raise head.error("gpus_per_server", per_server, f"a divisor of the number of GPUs, {gpus}")
     ids, body = topology.read_switches(lines, inner + outer, nodes)
     topology.check_count(head, body, links)
+    if gpus > links:
+        allowed = f"at most {inner + outer + links}: each GPU has a link of its own"
+        raise head.error("nodes", nodes, allowed)
     inside = set(first_ids(lines, inner))
     order = [node for node in range(nodes) if node not in ids] + sorted(ids - inside)
     ours = {id_: node for node, id_ in enumerate(order)}
@@ -124,6 +127,9 @@ def servers_of(nvlinks: list[tuple[Line, Link]], per_server: int, gpus: int) -> 
     if not nvlinks or per_server == 1:
         return None
     _, first = nvlinks[0]
+    of_switch: defaultdict[int, set[int]] = defaultdict(set)
+    for _, link in nvlinks:
+        of_switch[max(link.a, link.b)].add(min(link.a, link.b) // per_server)
     for line, link in nvlinks:
         gpu, switch = sorted((link.a, link.b))
         if gpu >= gpus:
@@ -131,7 +137,6 @@ def servers_of(nvlinks: list[tuple[Line, Link]], per_server: int, gpus: int) -> 
         if (link.rate_bps, link.delay_ps) != (first.rate_bps, first.delay_ps):
             allowed = f"as the others: {gbps(first.rate_bps)} Gbps and {ns_text(first.delay_ps)} ns"
             raise line.error("all", " ".join(line.tokens), allowed)
-        of_switch = {min(x.a, x.b) // per_server for _, x in nvlinks if max(x.a, x.b) == switch}
-        if len(of_switch) > 1:
+        if len(of_switch[switch]) > 1:
             raise line.error("node", line.tokens[0], f"a switch for each {per_server} GPUs, in the order of their ids")
     return Servers(per_server, first.rate_bps, 2 * first.delay_ps)

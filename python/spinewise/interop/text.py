@@ -50,16 +50,17 @@ class Line:
         """An error about this line; `what` is wrong in it."""
         return SpecError(f"line {self.number}, {what}", value, allowed, hint, file=self.file)
 
-    def whole(self, index: int, what: str, least: int = 0) -> int:
-        """Token `index` as a whole number of at least `least`.
+    def whole(self, index: int, what: str, least: int = 0, most: int = LARGEST_U64) -> int:
+        """Token `index` as a whole number of at least `least` and at most `most`.
 
         Raises:
             SpecError: it is not such a number.
         """
         token = self.tokens[index]
-        if token.isascii() and token.isdecimal() and least <= int(token) <= LARGEST_U64:
+        if token.isascii() and token.isdecimal() and least <= int(token) <= most:
             return int(token)
-        raise self.error(what, token, f"a whole number, {least} or more")
+        up_to = "or more" if most == LARGEST_U64 else f"to {most}"
+        raise self.error(what, token, f"a whole number, {least} {up_to}")
 
     def hosts(self, index: int, what: str) -> int:
         """Token `index` as a number of hosts, from 1 on.

@@ -41,30 +41,30 @@ class Status:
     processes: int
 
 
-def up(given: Spec, plan: Plan) -> list[str]:
-    """Build a lab; `given` is the resolved spec, not at scale. Remnants of a killed lab of its name are removed.
+def up(given: Spec, plan: Plan, *, temporary: bool = False) -> list[str]:
+    """Build a lab, which must be held; `given` is the resolved spec, not at scale.
 
-    Returns the optional features that the kernel lacks.
+    What a killed command has left of a lab of its name is removed, and a `temporary` lab counts as left once nobody
+    holds it. Returns the optional features that the kernel lacks.
 
     Raises:
         SpecError: it cannot be built here, or exists already.
     """
     found = machine.looked_at()
     machine.check_congestion(CONGESTION[str(plan.spec["transport"]["kind"])])
-    if plan.marks:
+    if steer.marked_ports(plan):
         steer.program()
     if plan.agents:
         steer.checked(plan)
-    if state.read(plan.name) is not None:
+    if (kept := state.read(plan.name)) is not None and not kept.temporary:
         hint = f"`spinewise lab down --name {plan.name}` takes it down, or give this one another --name"
         raise SpecError("--name", plan.name, "a name that no lab has yet", hint)
     remove(plan.name)
     try:
         for batch in building(plan, found.settings):
             machine.applied(batch, None if batch.node is None else plan.namespace(batch.node))
-        if plan.marks:
-            steer.attach_marks(plan)
-        state.write(state.Kept(plan.name, plan.factor, given, broken=False))
+        steer.attach_marks(plan)
+        state.write(state.Kept(plan.name, plan.factor, given, broken=False, temporary=temporary))
     except BaseException:
         remove(plan.name)
         raise
@@ -102,8 +102,10 @@ def remove(name: str) -> None:
 
 
 def same_fabric(one: Plan, other: Plan) -> bool:
-    """Whether two plans build the same: nodes, cables, queues, routes and settings. The hash seed may differ."""
+    """Whether two plans build the same: nodes, cables, queues, marks, routes, settings. The hash seed may differ."""
     if (one.edge, one.core, one.mtu, one.marks) != (other.edge, other.core, other.mtu, other.marks):
+        return False
+    if steer.marked_ports(one) != steer.marked_ports(other):
         return False
     settings = frozenset(OPTIONAL) - {HASH_SEED}
     return all(
@@ -129,7 +131,7 @@ def one(name: str) -> Status:
     except SpecError:
         busy = True
     plan = None if kept is None else kept.plan()
-    whole = plan is not None and len(found) == len(plan.nodes)
+    whole = kept is not None and plan is not None and not kept.temporary and len(found) == len(plan.nodes)
     return Status(
         name=name,
         state="in use" if busy else "up" if whole else "left over",

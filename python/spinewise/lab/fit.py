@@ -11,6 +11,8 @@ HEADERS = 40
 """IPv4 and TCP without options."""
 LEAST_MSS, MOST_MSS = 536, 9_000
 MOST_NODES, MOST_CABLES = 64, 256
+LEAST_SERIES_US = 10_000.0
+"""The shortest interval between readings of all ports."""
 
 CONGESTION = {"cubic": "cubic", "newreno": "reno", "reno": "reno", "ecn": "reno", "dctcp": "dctcp"}
 """The kernel's name of each transport's congestion control. Its loss recovery is always RACK with SACK. Before a lab is
@@ -113,6 +115,18 @@ def check_fault(key: str, fault: Fault) -> None:
         raise SpecError(
             f"{key}.fraction", share, "1 in a lab", "a black hole there swallows all that a switch forwards"
         )
+
+
+def check_series(spec: Spec) -> None:
+    """Refuse series of links, of a spec at the lab's scale, that are too dense for readings of its ports.
+
+    Raises:
+        SpecError: naming the shortest interval.
+    """
+    found = float(spec["metrics"].get("series_interval_us") or 0.0)
+    if 0.0 < found < LEAST_SERIES_US:
+        allowed = f"0, or {LEAST_SERIES_US:g} and more at the lab's scale"
+        raise SpecError("metrics.series_interval_us", found, allowed)
 
 
 def check_size(fabric: Fabric, factor: int) -> None:

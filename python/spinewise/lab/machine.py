@@ -6,6 +6,7 @@ import gzip
 import os
 import shutil
 import subprocess
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,7 @@ from spinewise.errors import SpecError
 from spinewise.lab.commands import OPTIONAL, Batch
 
 SYS = Path("/proc/sys/net")
+NAMESPACES = Path("/run/netns")
 CONFIG = Path("/proc/config.gz")
 PROGRAMS = {"ip": "iproute2", "tc": "iproute2"}
 SETTER = 'while read -r name value; do echo "$value" > "/proc/sys/net/$name" || exit 1; done'
@@ -52,6 +54,7 @@ def looked_at() -> Machine:
             raise SpecError("lab", f"no program {program}", allowed, f"apt-get install {package}")
     if os.geteuid() != 0:
         raise SpecError("lab", "no privilege", allowed, "run it as root; planning (`lab plan`) needs none")
+    sweep()
     trial = f"{TRIAL}{os.getpid()}"
     try:
         tried(allowed, trial)
@@ -59,6 +62,18 @@ def looked_at() -> Machine:
         subprocess.run(["ip", "netns", "del", trial], capture_output=True, check=False)
     found = (SYS / "ipv4/tcp_available_congestion_control").read_text().split()
     return Machine(frozenset(name for name in OPTIONAL if (SYS / name).exists()), frozenset(found))
+
+
+def sweep() -> None:
+    """Remove the namespaces in which commands that were killed had checked the machine."""
+    for left in left_over(os.listdir(NAMESPACES) if NAMESPACES.is_dir() else []):
+        subprocess.run(["ip", "netns", "del", left], capture_output=True, check=False)
+
+
+def left_over(namespaces: Iterable[str]) -> list[str]:
+    """Those that belong to no lab, and whose process is gone; other processes may be checking at this moment."""
+    numbers = {name: name.removeprefix(TRIAL) for name in namespaces if name.startswith(TRIAL)}
+    return [name for name, pid in numbers.items() if pid.isdecimal() and not Path("/proc", pid).exists()]
 
 
 def check_congestion(control: str) -> None:

@@ -51,7 +51,7 @@ def run(plan: Plan, simulated: Result, tell: Tell = lambda _: None) -> Pair:
     end_ns = round(float(simulated.spec["run"]["until_us"]) * 1000)
     with ExitStack() as stack:
         agents = stack.enter_context(steer.steered(plan, stack.enter_context(scratch()))) if plan.agents else None
-        marks, busy = steer.marks(plan) if plan.marks else {}, cpu_ticks()
+        marks, busy = steer.marks(plan), cpu_ticks()
         with watch.watching(plan) as watched:
             carried = carry.carried(plan, flows, end_ns, control, acts)
         seen = sensed.read(plan, agents, carried.epoch_ns) if agents else sensed.Sensed({}, [])
@@ -63,7 +63,7 @@ def run(plan: Plan, simulated: Result, tell: Tell = lambda _: None) -> Pair:
         series=watch.series(watched, simulated, carried.epoch_ns),
         seconds=seconds,
         busy_share=busy_since(busy),
-        marks={link: count - marks[link] for link, count in steer.marks(plan).items()} if plan.marks else {},
+        marks={link: count - marks[link] for link, count in steer.marks(plan).items()},
         sensed=seen,
         congestion=control,
         steered_by=AGENTS if plan.agents else KERNEL,

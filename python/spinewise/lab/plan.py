@@ -161,7 +161,21 @@ def name_of(resolved: Spec) -> str:
 
 
 def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None, steering: Steering = "needed") -> Plan:
-    """The lab of a resolved spec.
+    """The lab of a resolved spec, whose faults and series it can do, too.
+
+    Raises:
+        SpecError: the lab cannot build it, or do what its runs need; the error says why.
+    """
+    from spinewise.lab import breaking  # noqa: PLC0415 - it needs plans
+
+    made = laid_out(resolved, name, factor, steering)
+    fit.check_series(made.spec)
+    breaking.deeds(made)
+    return made
+
+
+def laid_out(resolved: Spec, name: str | None = None, factor: int | None = None, steering: Steering = "needed") -> Plan:
+    """The lab of a resolved spec, as far as it is built.
 
     Raises:
         SpecError: the lab cannot build it; the error says why.
@@ -240,7 +254,24 @@ def cables(spec: Spec, fabric: Fabric) -> tuple[tuple[Cable, ...], tuple[Cable, 
 def queue_bytes(spec: Spec, rate_bps: int) -> int:
     """The queue capacity of a switch port, as in the simulator at that rate."""
     switch = spec["switch"]
+    if "buffer_packets" in switch:
+        return full_packets(spec, switch["buffer_packets"])
     return int(float(switch["buffer_bytes"]) + float(switch["buffer_us"]) * 1e-6 * rate_bps / 8)
+
+
+def threshold_bytes(spec: Spec, rate_bps: int) -> int:
+    """The queue from which a switch port marks packets, as in the simulator at that rate; 0: it marks none."""
+    switch = spec["switch"]
+    if "ecn_threshold_packets" in switch:
+        return full_packets(spec, switch["ecn_threshold_packets"])
+    # A preset may have neither, and then there is no threshold.
+    least, micros = switch.get("ecn_threshold_bytes", 0), switch.get("ecn_threshold_us", 0)
+    return int(float(least) + float(micros) * 1e-6 * rate_bps / 8)
+
+
+def full_packets(spec: Spec, count: int) -> int:
+    """The bytes of full packets, as the kernel's queues count them."""
+    return count * (int(spec["transport"]["mss_bytes"]) + fit.HEADERS + ETHERNET)
 
 
 def burst_bytes(mtu: int) -> int:

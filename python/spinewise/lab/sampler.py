@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from spinewise.lab.machine import LabError
+from spinewise.lab.machine import NAMESPACES, LabError
 from spinewise.lab.plan import Plan
-from spinewise.lab.state import NAMESPACES
 
 CLONE_NEWNET = 0x40000000
 NETLINK_ROUTE, RTM_NEWLINK, RTM_GETLINK, RTM_NEWQDISC, RTM_GETQDISC = 0, 16, 18, 36, 38

@@ -17,7 +17,7 @@ from spinewise.shapes import Spec
 
 FASTEST_BPS = 200_000_000
 """Links faster than this are limited by two cores and not by their token buckets."""
-TIMES, RATES = ("_us", "_ns"), ("_gbps", "_mbps")
+TIMES, RATES = ("_us", "_ns", "_ms"), ("_gbps", "_mbps")
 WAITS = ("max_rto_us", "syn_timeout_us")
 """Default timeouts of a transport that are longer than any lab at every factor."""
 LONGEST_US = 9e9

@@ -1,7 +1,8 @@
 """The labs that exist: their names, their locks and their records below /run/spinewise.
 
 A lab is whole once its record is there, which is written last. Namespaces of its name without a record were left
-by a command that was killed, and are removed by the next one.
+by a command that was killed, and are removed by the next one. So is a lab that was built for one command, if nobody
+holds it any more.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from pathlib import Path
 from typing import cast
 
 from spinewise.errors import SpecError
-from spinewise.lab.plan import PREFIX, Plan, plan_of, prefix
+from spinewise.lab.machine import NAMESPACES
+from spinewise.lab.plan import PREFIX, Plan, laid_out, prefix
 from spinewise.shapes import Spec
 
 ROOT = Path("/run/spinewise/labs")
-NAMESPACES = Path("/run/netns")
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,18 @@ class Kept:
         factor: rates of the spec over rates in the lab.
         spec: the resolved spec as it was given, not at the scale of the lab.
         broken: a run that breaks links did not put them back.
+        temporary: it was built for one command. If nobody holds it, that command was killed.
     """
 
     name: str
     factor: int
     spec: Spec
     broken: bool
+    temporary: bool = False
 
     def plan(self) -> Plan:
         """The plan from which it was built."""
-        return plan_of(self.spec, self.name, self.factor)
+        return laid_out(self.spec, self.name, self.factor)
 
 
 def record(name: str) -> Path:
@@ -54,7 +57,8 @@ def read(name: str) -> Kept | None:
     """Read the record of a lab; None if the lab is not complete."""
     try:
         found = json.loads(record(name).read_text())
-        return Kept(name, int(found["factor"]), cast(Spec, found["spec"]), bool(found["broken"]))
+        flags = bool(found["broken"]), bool(found.get("temporary"))
+        return Kept(name, int(found["factor"]), cast(Spec, found["spec"]), *flags)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -62,7 +66,8 @@ def read(name: str) -> Kept | None:
 def write(kept: Kept) -> None:
     """Write the record of a lab, in one step."""
     partial = record(kept.name).with_suffix(".partial")
-    partial.write_text(json.dumps({"factor": kept.factor, "spec": kept.spec, "broken": kept.broken}) + "\n")
+    flags = {"broken": kept.broken, "temporary": kept.temporary}
+    partial.write_text(json.dumps({"factor": kept.factor, "spec": kept.spec, **flags}) + "\n")
     os.replace(partial, record(kept.name))
 
 

@@ -22,7 +22,7 @@ from typing import TextIO, cast
 from spinewise.errors import SpecError
 from spinewise.lab import machine, state
 from spinewise.lab.machine import LabError
-from spinewise.lab.plan import Plan
+from spinewise.lab.plan import Plan, threshold_bytes
 from spinewise.lab.traffic import PRIORITY
 
 PROGRAM, VARIABLE = "spinewise-agent", "SPINEWISE_AGENT"
@@ -244,28 +244,24 @@ def stop(processes: Iterable[subprocess.Popen[str]]) -> None:
 
 def marked_ports(plan: Plan) -> list[tuple[str, str, str, int]]:
     """Node, device, link and threshold in bytes of every port that marks, as in the simulator."""
-    switch = plan.spec["switch"]
-    least, micros = float(switch["ecn_threshold_bytes"]), float(switch["ecn_threshold_us"])
-    return [
-        (port.node, port.device, port.link, int(least + micros * 1e-6 * port.rate_bps / 8))
-        for port in plan.ports
-        if port.node not in plan.hosts
-    ]
+    ports = [(port, threshold_bytes(plan.spec, port.rate_bps)) for port in plan.ports if port.node not in plan.hosts]
+    return [(port.node, port.device, port.link, above) for port, above in ports if plan.marks and above]
 
 
 def attach_marks(plan: Plan) -> None:
-    """Make every port of a switch mark packets when its queue is too long."""
-    found = program()
-    for node, device, _, above in marked_ports(plan):
+    """Make every port of a switch mark packets when its queue is too long, if the spec has a threshold."""
+    ports = marked_ports(plan)
+    found = program() if ports else ""
+    for node, device, _, above in ports:
         inside = ["ip", "netns", "exec", plan.namespace(node)]
         machine.said([*inside, found, "mark", "--device", device, "--above", str(above)])
 
 
 def marks(plan: Plan) -> dict[str, int]:
     """Packets that each port has marked, by link."""
-    found = program()
-    told: dict[str, int] = {}
-    for node, device, link, _ in marked_ports(plan):
+    ports, told = marked_ports(plan), dict[str, int]()
+    found = program() if ports else ""
+    for node, device, link, _ in ports:
         inside = ["ip", "netns", "exec", plan.namespace(node)]
         read: Mapping[str, int] = json.loads(machine.said([*inside, found, "mark", "--device", device, "--read"]))
         told[link] = read["marked"]

@@ -1,6 +1,6 @@
 //! The loop's actions: probes, paths that die or come back, and the scheme's wishes.
 
-use super::{Agent, GREETING, SEARCH_PATIENCE};
+use super::{Agent, SEARCH_PATIENCE};
 use crate::clocks::Clocks;
 use crate::health::Turn;
 use crate::peer::Stage;
@@ -15,6 +15,8 @@ use std::net::Ipv4Addr;
 
 impl<P: Plane> Agent<P> {
     pub(super) fn path_turned(&mut self, now: u64, at: usize, way: usize, turn: Turn) {
+        /// Paths that die together need one search.
+        const SOON: u64 = 500_000_000;
         let host = self.peers[at].host;
         let happened = match turn {
             Turn::Died(why) => Happened::PathDead { host, way, why },
@@ -23,7 +25,7 @@ impl<P: Plane> Agent<P> {
         self.record.happened(now, happened);
         self.peers[at].mark_dead();
         // Routes may have changed: ports are traced again.
-        self.peers[at].search_at = self.peers[at].search_at.min(now + GREETING);
+        self.peers[at].search_at = self.peers[at].search_at.min(now + SOON);
     }
 
     /// A probe was answered, or not.

@@ -7,4 +7,5 @@ mod hard;
 mod native;
 mod oracle;
 mod peers;
+mod record;
 mod status;

@@ -3,10 +3,12 @@
 use crate::oracle::{TO, scheme, view};
 use bytemuck::Zeroable;
 use spinewise_agent::Failure;
-use spinewise_agent::config::Config;
+use spinewise_agent::config::{Config, Health};
+use spinewise_agent::health::Moment;
 use spinewise_agent::layout::{Burst, COUNTERS, Echo, Event, HEADERS, Headers, Own, State, TICK_NS, Table};
 use spinewise_agent::peer::{News, Peer, Stage, Step};
 use spinewise_agent::plane::Plane;
+use spinewise_agent::search::Path;
 use spinewise_agent::slow::Slow;
 use spinewise_agent::table::Paths;
 use spinewise_policy::schemes::elab::header::{Header, Info};
@@ -358,4 +360,27 @@ fn the_schemes_time_is_begun_anew_before_it_ends() {
     assert_eq!(slow.time(214 * DAY), slow.time(215 * DAY));
     assert!(!slow.is_outlived(199 * DAY) && slow.is_outlived(201 * DAY));
     assert!(slow.time(201 * DAY) < slow.time(202 * DAY));
+}
+
+#[test]
+fn a_dead_path_stays_dead_when_another_one_vanishes() {
+    let path = |spine: u8| Path { hops: vec![[10, 0, 0, spine].into()], port: PORT + u16::from(spine) };
+    let mut peer = Peer::new(TO, [10, 0, 1, 1].into());
+    peer.settle((0..4).map(path).collect(), 16);
+    // Three probes of the third path are lost while those of the others are answered.
+    for probe in 1..=3 {
+        let at = Moment { clock: probe * 100 * MS, awake: probe * 100 * MS };
+        for way in 0..4 {
+            peer.watch.asked(way, at);
+            if way != 2 {
+                peer.watch.answered(way, at.clock, MS);
+            }
+        }
+    }
+    assert_eq!(peer.watch.judge(1_000 * MS, &Health::default()).map(|(way, _)| way), Some(2));
+    peer.mark_dead();
+    assert_eq!(peer.paths.alive, 0b1011);
+    // A search no longer finds the first path.
+    assert!(peer.settle((1..4).map(path).collect(), 16));
+    assert_eq!((peer.paths.ports[1], peer.paths.alive), (PORT + 2, 0b101), "no traffic to the dead one");
 }
