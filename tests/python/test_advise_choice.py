@@ -17,8 +17,8 @@ from spinewise.advice.answer import CaseAnswer
 from spinewise.advice.candidates import find, may_list
 from spinewise.advice.cases import is_bounded
 from spinewise.advice.choice import choose, outlier, to_test, worst_regret
-from spinewise.advice.compose import wrong_when
 from spinewise.advice.conduct import Course
+from spinewise.advice.regretted import wrong_when
 from spinewise.advice.stress import Regret, regrets
 from spinewise.advice.trials import PLAIN, Trial, Trials
 from spinewise.measures import units

@@ -159,7 +159,7 @@ def test_what_parts_on_the_worst_seed_races_again(monkeypatch: pytest.MonkeyPatc
         return replace(found, costs=(cost,), outcome=outcome)
 
     monkeypatch.setattr(Trials, "trial", alike_at_first)
-    found = sw.advise(SPEC, schemes="ecmp,rps,drill", budget_s=3, jobs=1, band=0.3)
+    found = sw.advise(SPEC, schemes="ecmp,rps,drill", budget_s=12, jobs=1, band=0.3)
     ecmp, rps = found.entrant("ecmp"), found.entrant("rps")
     assert rps.status != "same"
     assert {one.seed for one in rps.samples} == {one.seed for one in ecmp.samples}
@@ -228,7 +228,7 @@ def test_what_gets_worse_at_a_level_is_told_there(advice: Advice) -> None:
     assert head == "surely worse than today at"
     assert told == (
         "mean round time of reduce +40.0 % [+20.0 %, +60.0 %];"
-        " p99 slowdown of short flows of web +100.0 % [+50.0 %, +150.0 %]"
+        " p99 slowdown of short flows of web +100.0 % [+50.0 %, +150.0 %] (95 %)"
     )
     looked = replace(found, look_at="drill", look_at_than_today=(worse, better), harms=())
     assert show.level_harm(harmed, looked) == []

@@ -63,7 +63,7 @@ def test_nothing_shown_to_be_better_is_the_headline(advice: Advice) -> None:
         "the most promising is drill (every switch): mean round time of swap -9.9 % [-63.6 %,"
     )
     assert told["Run"][1].endswith("which may be chance")
-    assert show.level_row(last)[1] == "ecmp, as today; most promising: drill, -9.9 % [-63.6 %, +122.6 %]"
+    assert show.level_row(last, "ecmp")[1] == "ecmp, as today; most promising: drill, -9.9 % [-63.6 %, +122.6 %]"
     first, second, *_ = cards(found).values()
     assert (first.question, first.answer, first.more[0]) == ("keep", "ecmp", "nothing has been shown to be better yet")
     assert (second.question, second.answer, second.tone) == ("most promising", "drill", "unsure")
@@ -111,7 +111,7 @@ def test_a_sentence_is_no_headline(advice: Advice) -> None:
     """One effect on others was set in large letters."""
     one = Effect("p99 slowdown of web", "", 1.0, 2.0, -0.5, -0.6, -0.4, 5)
     card = cards(replace(advice, effects=(one,)))["for others"]
-    assert (card.answer, card.more) == ("", (show.other(one),))
+    assert (card.answer, card.more) == ("", (show.other(one), show.TOGETHER))
 
 
 def test_what_was_simulated_is_on_the_page(advice: Advice) -> None:
@@ -256,7 +256,7 @@ def test_a_tail_that_is_a_timeout_today_is_told_whatever_others_do() -> None:
 
 def test_no_more_runs_are_made_than_there_are() -> None:
     """It said "of which this is 115 %": two variants of CLOVE, which change nothing here, were run and not counted."""
-    found = sw.advise(SPEC, schemes="ecmp,clove", budget_s=3, jobs=1, band=0.3)
+    found = sw.advise(SPEC, schemes="ecmp,clove", budget_s=10, jobs=1, band=0.3)
     tried, cases = 4, sum(case.tried for case in found.cases)
     seeds = {sample.seed for one in found.entrants for sample in one.samples}
     assert found.effort.grid == tried * (len(seeds) + cases * STRESS_SEEDS)

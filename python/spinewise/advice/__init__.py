@@ -13,6 +13,7 @@
 | `conduct` | pilot, plan, race, tuning and tests, against the clock |
 | `tune` | the few parameters worth trying |
 | `stress` | conditions changed to break the answer, and the regret |
+| `regretted` | the regrets in these conditions, and where the answer would be wrong |
 | `choice` | among tied schemes, the cheapest to deploy |
 | `why` | sentences with the numbers of the runs, and their check |
 | `effects` | the effect of the answer on other traffic |

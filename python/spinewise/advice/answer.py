@@ -11,9 +11,10 @@ from spinewise.advice.setups import Setup
 from spinewise.advice.stress import Regret
 from spinewise.advice.why import Claim
 
-Status = Literal["advised", "tied", "behind", "dropped", "same", "bound", "deadlocked"]
+Status = Literal["advised", "tied", "behind", "dropped", "same", "parted", "bound", "deadlocked"]
 """A scheme is the answer; indistinguishable from the best; in the race to its end, but behind; out of the race;
-run no further, because it had the same outcome as `Entrant.like`; an oracle, which only shows what is possible; never
+run no further, because it had the same outcome as `Entrant.like`; run on too few seeds to be compared, because its
+outcome parted from that of `Entrant.like` when no time was left; an oracle, which only shows what is possible; never
 advised, because one of its runs ended in a deadlock."""
 
 
@@ -22,7 +23,7 @@ Stands = Literal["better", "good enough", "undecided", "guess"]
 runs today, as nothing is shown to be better yet; not surely better, though what runs today is surely not the best."""
 
 
-Ended = Literal["settled", "budget spent", "interrupted"]
+Ended = Literal["settled", "budget spent", "seed limit", "interrupted"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ class AimAnswer:
         reachable: whether the budget suffices, as estimated from the pilot.
         settled: whether in the end all remaining schemes are known to within the band.
         more_runs, more_s: the further effort to settle it, estimated from all runs made; 0 if it is settled.
+        more_seeds: the seeds that schemes then have that stay to the end; 0 if it is settled, and in files that predate
+            this field.
     """
 
     text: str
@@ -82,6 +85,7 @@ class AimAnswer:
     settled: bool
     more_runs: int
     more_s: float
+    more_seeds: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,7 +123,7 @@ class Entrant:
         status: how it ended.
         than_best: for each aim, its value against the best remaining scheme; for the best, against the next.
         dropped_by, dropped_at: the scheme that was surely better, and after how many seeds.
-        like: the scheme whose runs are the same to the last packet; None if there is none.
+        like: the scheme whose runs are the same to the last packet, or were so at first; None if there is none.
         samples: its runs, in order of seeds.
     """
 
@@ -147,7 +151,8 @@ class LevelAnswer:
         level: the most that is changed.
         advised: the scheme to run.
         tied: all that are indistinguishable from the best at this level, the lowest mean first.
-        than_today: for each aim, its value against what runs today; empty for today's scheme itself.
+        than_today: for each aim, its value against what runs today; empty for today's scheme itself, and if a run
+            of that one failed.
         settled: whether the tied schemes are known to within the band.
         near: the tied schemes within the band of the best by their means, from which the answer is chosen.
         stands: how the answer relates to what runs today; None in files that predate this field.
@@ -279,14 +284,15 @@ class Advice:
         name: of the spec.
         spec_hash: of the spec under the scheme that runs today, resolved.
         aims: what was asked for; the first one decides.
-        may: what may be changed.
+        may: the levels of `levels`, the cheapest first: those that have a candidate, "as it is" among them.
         today: the scheme that runs today.
         advised: the answer; what runs today where nothing is shown to be better (`levels[-1].stands`).
         level: what it changes.
         tied: schemes indistinguishable from the best, the lowest mean first.
         front: with several aims, schemes that no other surely beats on one aim while being as good, within the band, on
             the rest; what runs today is among them if it has the better mean on any.
-        ended: "settled" within the band, as far as the answer goes, "budget spent", or "interrupted" before either.
+        ended: "settled" within the band, as far as the answer goes; before that "budget spent", "seed limit" (no race
+            takes more seeds) or "interrupted".
         guess: the best by the means of its seeds, whatever it costs; the answer itself where nothing seems better.
         guess_than: for each aim, the value of `guess` against the answer.
         levels: the best at each level.

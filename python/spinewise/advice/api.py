@@ -14,10 +14,11 @@ from spinewise.advice.candidates import Field, find, may_list
 from spinewise.advice.choice import choose, to_test
 from spinewise.advice.compose import compose
 from spinewise.advice.conduct import Course, Say
-from spinewise.advice.forecast import BANDS
+from spinewise.advice.forecast import BANDS, MOST_SEEDS
 from spinewise.advice.planned import ESTIMATED_ROOM, pilot_s, short_budget, shorter
 from spinewise.advice.stress import Case, cases
 from spinewise.advice.trials import PLAIN, Trials
+from spinewise.comparison.plan import COUNTED_UP, MOST_SEED
 from spinewise.errors import SpecError
 from spinewise.measures.afterwards import NO_CHOICE
 from spinewise.own.contract import OwnClass
@@ -28,7 +29,7 @@ from spinewise.shapes import Spec
 from spinewise.specs.lines import located
 from spinewise.specs.spec import as_spec, file_of, resolve
 from spinewise.specs.variants import with_one_ideal
-from spinewise.sweeps.engine import Engine
+from spinewise.sweeps.engine import Engine, capacity
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.store import opened
 
@@ -73,7 +74,7 @@ def advise(
         band: the share below which a difference does not matter, 0.02 or "2%"; chosen by what the budget can reach
             when None.
         seed: the first one, in place of the spec's; further ones count up.
-        jobs: runs at once; one per core when None.
+        jobs: runs at once; one per core when None. An engine that knows how many it makes at once is asked instead.
         store: a folder that keeps every run as it ends, so that an interrupted advice can continue.
         engine: what makes the runs; threads of this process when None.
         monitor: notified of progress.
@@ -93,14 +94,16 @@ def advise(
         asked = [aims] if isinstance(aims, str) else listed("aims", aims)
         who, resolved, wanted = prepared(given, asked, may, schemes, seed, own=listed("own", own))
         first = int(resolved["seed"])
-        workers = default_jobs() if jobs is None else checked_jobs(jobs)
+        local = default_jobs() if jobs is None else checked_jobs(jobs)
+        made_by = engine or Local(jobs)
+        workers = capacity(made_by, local)
         check_cost(resolved, who, budget_s, workers)
     except SpecError as error:
         raise located(error, file_of(spec)) from None
     with opened(store) as ledger:
         trials = Trials(
             name=str(resolved.get("name", "")), cases={PLAIN: given}, aims=wanted, ledger=ledger,
-            engine=engine or Local(jobs), monitor=monitor,
+            engine=made_by, monitor=monitor,
         )  # fmt: skip
         course = Course(
             spec=given, resolved=resolved, aims=wanted, who=who, trials=trials, budget_s=budget_s, first_seed=first,
@@ -165,11 +168,23 @@ def prepared(
     given.update(with_one_ideal(given, [one.variant for one in who.candidates]))
     today = next(one.variant for one in who.candidates if one.label == who.today)
     resolved = resolve(today.apply(given))
+    check_seed("seed" if seed is None else "--seed", int(resolved["seed"]))
     wanted = [aims_.parse(text, resolved) for text in aims] or [aims_.default(resolved)]
     for aim in wanted:
         if wanted.count(aim) > 1:
             raise SpecError("--aim", aim.text, "aims that differ")
     return who, resolved, wanted
+
+
+def check_seed(key: str, first: int) -> None:
+    """Check that as many seeds follow the first one as a race may take.
+
+    Raises:
+        SpecError: fewer do.
+    """
+    most = MOST_SEED - MOST_SEEDS + 1
+    if first > most:
+        raise SpecError(key, first, f"at most {most}: advice may take {MOST_SEEDS} seeds", COUNTED_UP)
 
 
 def listed(name: str, given: Iterable[T]) -> list[T]:

@@ -39,6 +39,8 @@ TRANSPORT: Final = ("kind", "congestion_control", "recovery")
 """Keys of [transport] that mean other software on hosts; the others are settings of existing software."""
 TCP: Final = "tcp"
 """The family of transports that hosts already have."""
+ORACLE: Final = "an oracle"
+"""The beginning of what the registry says of a scheme that knows what no real scheme can know."""
 TODAY: Final = "ecmp"
 """The scheme of a fabric whose spec names none: it costs nothing to keep."""
 
@@ -122,7 +124,7 @@ def own_sheets(schemes: str | Iterable[str | OwnClass] | None) -> dict[str, Shee
     """
     classes = [one for one in schemes or () if isinstance(one, type)]
     facts = {name_of(one): facts_of(one) for one in classes}
-    return {name: {**said, "about": said["summary"]} for name, said in facts.items()}
+    return {name: {**said, "about": said["summary"], "own": True} for name, said in facts.items()}
 
 
 def needs(sheet: Sheet) -> str | None:
@@ -149,8 +151,8 @@ def level(sheet: Sheet, today: str, family: str) -> str:
 
 
 def oracle(sheet: Sheet) -> bool:
-    """Whether a scheme knows what no real scheme can know."""
-    return "oracle" in str(sheet["about"])
+    """Whether a scheme knows what no real scheme can know, by what the registry says of it."""
+    return "own" not in sheet and str(sheet["about"]).startswith(ORACLE)
 
 
 def may_list(text: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -187,10 +189,7 @@ def find(
     """
     brought = own_sheets(schemes) | own_sheets(own)
     known = sheets() | brought
-    table = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
-    name = str(table["name"]) if table and "name" in table else TODAY
-    if name not in known:
-        raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known) or OWN)
+    name = runs_today(spec, known)
     listed = parse_list(list(known) if schemes is None else schemes, own)
     # Whatever its label is.
     today = next((one for one in listed if one.name == name and one.is_plain), Variant(name, name))
@@ -223,6 +222,23 @@ def find(
     names = {one.name for one in listed}
     unnamed = len(sheets().keys() - names - {today.name})
     return Field(tuple(found), tuple(others), today.label, len(names), unnamed)
+
+
+def runs_today(spec: Spec, known: Mapping[str, Sheet]) -> str:
+    """The name of the scheme that runs today.
+
+    Raises:
+        SpecError: nobody knows it, or it is an oracle.
+    """
+    table = spec.get("scheme") if isinstance(spec.get("scheme"), dict) else None
+    name = str(table["name"]) if table and "name" in table else TODAY
+    if name not in known:
+        raise SpecError("scheme.name", name, ", ".join(known), nearest(name, known) or OWN)
+    if oracle(known[name]):
+        real = ", ".join(one for one in known if not oracle(known[one]))
+        hint = f"{name} is an oracle, which no fabric can run: --schemes may name it, to compare with"
+        raise SpecError("scheme.name", name, f"what runs today: {real}", hint)
+    return name
 
 
 def as_text(schemes: str | Iterable[str | OwnClass]) -> str:

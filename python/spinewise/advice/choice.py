@@ -92,10 +92,14 @@ def level_answer(course: Course, level: str, pool: Sequence[str], worst: Mapping
 
 
 def than_today(course: Course, label: str | None) -> tuple[Share, ...]:
-    """The values of a scheme against what runs today, aim by aim; empty for today's scheme itself."""
-    if label is None or label == course.who.today:
+    """The values of a scheme against what runs today, aim by aim; empty for today's scheme itself.
+
+    Also empty if a run of today's scheme failed, or it has no seed in common with the other.
+    """
+    today = course.who.today
+    if label is None or label == today or course.is_lost(today) or not course.race.seeds([label, today]):
         return ()
-    return tuple(share(course, label, course.who.today, aim) for aim in range(course.race.aims))
+    return tuple(share(course, label, today, aim) for aim in range(course.race.aims))
 
 
 def within(race: Race, tied: Sequence[str], band: float) -> list[str]:

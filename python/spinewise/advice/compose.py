@@ -13,7 +13,6 @@ from spinewise.advice import why
 from spinewise.advice.answer import (
     Advice,
     AimAnswer,
-    CaseAnswer,
     Effort,
     Ended,
     Entrant,
@@ -31,8 +30,9 @@ from spinewise.advice.forecast import PILOT, forecast
 from spinewise.advice.gear import steps
 from spinewise.advice.overload import overload
 from spinewise.advice.race import METHOD
+from spinewise.advice.regretted import case_answer, regrets_of, wrong_when
 from spinewise.advice.setups import grouped, setup
-from spinewise.advice.stress import Case, Regret, regrets
+from spinewise.advice.stress import Case
 from spinewise.advice.trials import PLAIN, Trial
 from spinewise.measures import units
 from spinewise.measures.afterwards import IDLE_FABRIC, NO_CHOICE, TAIL_IS_TIMEOUT
@@ -51,7 +51,7 @@ WHY_SEEDS = 64
 
 def compose(course: Course, cases: Sequence[Case]) -> Advice:
     """Compose the advice from a course."""
-    regretted = {case.name: case_regrets(course, case) for case in cases}
+    regretted = regrets_of(course, cases)
     choice = choosing.choose(course, choosing.worst_regret(regretted))
     race, advised = course.race, course.candidates[choice.advised]
     other = held_against(course, choice)
@@ -73,14 +73,17 @@ def compose(course: Course, cases: Sequence[Case]) -> Advice:
         ended=ended(course, choice),
         guess=choice.tied[0],
         guess_than=tuple(choosing.share(course, choice.tied[0], choice.advised, aim) for aim in range(race.aims)),
-        levels=tuple(replace(one, harms=harms(course, one.look_at or one.advised)) for one in choice.levels),
+        levels=tuple(
+            replace(one, harms=harms(course, one.look_at or one.advised, changes(course, choice)))
+            for one in choice.levels
+        ),
         entrants=tuple(entrants(course, choice)),
         why=tuple(better),
         price=tuple(price),
         why_than=other,
         shared=shared(course, choice),
-        effects=tuple(for_whom(course, choice.advised)),
-        outlier=choosing.outlier(course, choice.advised, choice.tied if len(choice.tied) > 1 else [course.who.today]),
+        effects=tuple(for_whom(course, choice.advised, changes(course, choice))),
+        outlier=choosing.outlier(course, choice.advised, choice.tied if len(choice.tied) > 1 else [*today(course)]),
         extremes=tuple(extremes(course, (choice.advised, course.who.today, choice.look_at, choice.tied[0]))),
         cases=answers,
         wrong=tuple(wrong_when(course, choice.advised, answers)),
@@ -124,31 +127,39 @@ def ended(course: Course, choice: Choice) -> Ended:
         return "settled"
     if course.interrupted and not course.tuned:
         return "interrupted"
-    if choice.levels[-1].settled:
+    if choice.levels[-1].settled and not course.parted:
         return "settled"
-    return "interrupted" if course.interrupted else "budget spent"
+    if course.interrupted:
+        return "interrupted"
+    return "seed limit" if course.is_at_limit else "budget spent"
 
 
 def aim_answer(course: Course, place: int) -> AimAnswer:
     """An aim, and how well it was answered."""
     aim, plan = course.aims[place], course.plans[place]
-    behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
+    behind = min((one.behind[place][0] for one in plain(course)), default=0)
     settled = course.no_choice or all(course.race.settled(pool, place) for pool in course.pools().values())
-    runs, seconds = (0, 0.0) if settled else more(course, place)
+    runs, seconds, seeds = (0, 0.0, 0) if settled else more(course, place)
     return AimAnswer(
         text=aim.text, statistic=aim.statistic, quantity=aim.quantity, entry=aim.entry, size_class=aim.size_class,
         unit=aim.unit, more_is_better=aim.more_is_better, behind=behind, thin=aim.thin(behind), band=plan.band,
         planned_seeds=plan.seeds, planned_runs=plan.runs, planned_s=plan.seconds, reachable=plan.settles,
-        settled=settled, more_runs=runs, more_s=seconds,
+        settled=settled, more_runs=runs, more_s=seconds, more_seeds=seeds,
     )  # fmt: skip
 
 
-def more(course: Course, place: int) -> tuple[int, float]:
-    """Runs and seconds that it takes to settle an aim that is not: a further seed of what is left at least."""
+def plain(course: Course) -> list[Trial]:
+    """The runs of the spec as given, without those of the tests."""
+    return [one for (case, *_), one in course.trials.found.items() if case == PLAIN]
+
+
+def more(course: Course, place: int) -> tuple[int, float, int]:
+    """The runs, seconds and seeds to settle an aim that is not settled: a further seed of what is left at least."""
     costs = course.costs()
     found = forecast(course.race, place, costs, math.inf, (course.plans[place].band,))
     alive = course.race.alive
-    return max(found.runs, len(alive)), max(found.seconds, sum(costs[label] for label in alive))
+    runs, seconds = max(found.runs, len(alive)), max(found.seconds, sum(costs[label] for label in alive))
+    return runs, seconds, max(found.seeds, course.made + 1)
 
 
 def entrants(course: Course, choice: Choice) -> list[Entrant]:
@@ -195,6 +206,8 @@ def status(course: Course, choice: Choice, candidate: Candidate) -> Status:
     """How a scheme ended."""
     if candidate.label in course.locked:
         return "deadlocked"
+    if candidate.label in course.parted:
+        return "parted"
     return "same" if candidate.label in course.same else choosing.status(candidate, choice, course.race)
 
 
@@ -204,9 +217,14 @@ def sample(seed: int, trial: Trial) -> Sample:
     return Sample(seed, trial.task.key, trial.values, left, trial.deadlock)
 
 
+def today(course: Course) -> list[str]:
+    """The scheme that runs today, unless a run of it failed."""
+    return [] if course.is_lost(course.who.today) else [course.who.today]
+
+
 def held_against(course: Course, choice: Choice) -> str | None:
     """The scheme against which the answer is explained: today's; for today's, the one to look at or the best other."""
-    if choice.advised != course.who.today:
+    if today(course) and choice.advised != course.who.today:
         return course.who.today
     first = [choice.look_at] if choice.look_at else []
     rest = [label for label in [*first, *choice.tied, *course.race.tiers] if label != choice.advised]
@@ -235,13 +253,24 @@ def reasons(course: Course, advised: str, other: str | None) -> tuple[list[why.C
     return why.claims(course.resolved, entry(course), side(course, advised, seeds), side(course, other, seeds))
 
 
-def for_whom(course: Course, advised: str) -> list[Effect]:
-    """The effects of the answer on other traffic; empty if the answer runs today."""
-    if advised == course.who.today:
+def changes(course: Course, choice: Choice) -> int:
+    """The number of schemes of which effects are told: the answers at all levels, and what to look at there."""
+    return len({choice.advised, *(one.look_at or one.advised for one in choice.levels)} - {course.who.today})
+
+
+def for_whom(course: Course, advised: str, schemes: int) -> list[Effect]:
+    """The effects of the answer on other traffic; empty if the answer runs today, or what does so failed.
+
+    Args:
+        course: after its race.
+        advised: the answer.
+        schemes: the number of schemes of which effects are told.
+    """
+    if advised == course.who.today or not today(course):
         return []
     seeds = course.race.seeds([advised, course.who.today])[:WHY_SEEDS]
     sides = ([course.trials.observed(PLAIN, label, seed) for seed in seeds] for label in (advised, course.who.today))
-    return effects(course.aims, *sides)
+    return effects(course.aims, *sides, schemes=schemes)
 
 
 def extremes(course: Course, labels: Sequence[str | None]) -> list[Extreme]:
@@ -254,9 +283,9 @@ def extremes(course: Course, labels: Sequence[str | None]) -> list[Extreme]:
     return [one for one in found if one is not None]
 
 
-def harms(course: Course, label: str) -> tuple[Effect, ...]:
+def harms(course: Course, label: str, schemes: int) -> tuple[Effect, ...]:
     """What surely gets worse for others under a scheme than under what runs today."""
-    return tuple(one for one in for_whom(course, label) if one.low > 0.0)
+    return tuple(one for one in for_whom(course, label, schemes) if one.low > 0.0)
 
 
 def shared(course: Course, choice: Choice) -> str | None:
@@ -267,65 +296,6 @@ def shared(course: Course, choice: Choice) -> str | None:
     seeds = course.race.seeds([choice.advised, others[0]])[:WHY_SEEDS]
     sides = (side(course, label, seeds) for label in (choice.advised, others[0]))
     return why.nobodys_choice(course.resolved, entry(course), *sides)
-
-
-def case_regrets(course: Course, case: Case) -> list[Regret]:
-    """The regrets of the schemes in a case; empty if no seed was run for all of them."""
-    seeds = course.tried.get(case.name, [])
-    labels = [label for at, label, _ in course.trials.found if at == case.name]
-    if not seeds:
-        return []
-    found = {
-        label: [course.trials.found[case.name, label, seed].costs[0] for seed in seeds]
-        for label in dict.fromkeys(labels)
-        if all((case.name, label, seed) in course.trials.found for seed in seeds)
-    }
-    known = {label: costs for label, costs in found.items() if all(map(math.isfinite, costs))}
-    return regrets(known, more_is_better=course.aims[0].more_is_better) if len(known) > 1 else []
-
-
-def case_answer(course: Course, case: Case, found: Sequence[Regret]) -> CaseAnswer:
-    """The outcome for the answer in a case."""
-    lost = ((label, text) for (at, label, _), text in course.trials.failed.items() if at == case.name)
-    failed = next((f"a run of {label} failed: {text}" for label, text in lost), None)
-    because = case.because
-    locked = {label: len(seeds) for label, seeds in course.trials.deadlocks(case.name).items()}
-    if because is None and not found and not locked:
-        late = "it was interrupted" if course.interrupted else "no time was left"
-        late = "no scheme has a choice here" if course.no_choice else late
-        because = failed or ("fewer than two schemes to compare" if course.tried.get(case.name) else late)
-    left = dict(course.unfit.get(case.name, {}))
-    return CaseAnswer(case.name, case.words, because is None, because, tuple(found), locked, left)
-
-
-def wrong_when(course: Course, advised: str, cases: Sequence[CaseAnswer]) -> list[str]:
-    """The conditions under which another scheme would be better, in words, the worst first."""
-    found: list[tuple[float, str]] = []
-    for case in cases:
-        if advised in case.deadlocks:
-            locked = f"{advised} has a DEADLOCK{on_seeds(case.deadlocks[advised])}{without(case)}"
-            found.append((math.inf, f"with {case.words}: {locked}"))
-            continue
-        mine = next((one for one in case.regrets if one.scheme == advised), None)
-        if mine is None or mine.mean <= course.race.bands[0]:
-            continue
-        surely = f"{advised} is {units.percent(mine.mean)} worse than {case.regrets[0].scheme}"
-        doubt = "" if mine.low > 0.0 else ", which may be chance"
-        found.append((mine.mean, f"with {case.words}: {surely} {choosing.interval(mine.low, mine.high)}{doubt}"))
-    return [text for _, text in sorted(found, reverse=True)]
-
-
-def without(case: CaseAnswer) -> str:
-    """The best of the schemes that had no deadlock in a case."""
-    best = next((one.scheme for one in case.regrets if one.scheme not in case.deadlocks), None)
-    if best is not None:
-        return f"; {best} has none"
-    return ", as under every scheme tried" if len(case.deadlocks) > 1 else ""
-
-
-def on_seeds(count: int) -> str:
-    """The number of seeds of a case on which something happened, in words."""
-    return f" on {units.counted(count, 'seed')}"
 
 
 def deadlocks(course: Course) -> list[str]:
@@ -403,10 +373,10 @@ def notes(course: Course) -> list[str]:
     without = [line.removesuffix(".") for line in differing(raced, course.spec)]
     made = [*interruption(course), *deadlocks(course), *offered, *without]
     for aim, place in zip(course.aims, range(len(course.aims)), strict=True):
-        behind = min((one.behind[place][0] for one in course.trials.found.values()), default=0)
+        behind = min((one.behind[place][0] for one in plain(course)), default=0)
         if aim.thin(behind):
             made.append(f"{aim.text}: {behind:,} flows or rounds a run, so it is the value of one of the slowest few")
-        lost = sum(one.behind[place][1] for (case, *_), one in course.trials.found.items() if case == PLAIN)
+        lost = sum(one.behind[place][1] for one in plain(course))
         if lost:
             made.append(f"{aim.text}: {lost:,} unfinished, each counted with the time since it began, if it had")
     seen: dict[int, set[str]] = {}

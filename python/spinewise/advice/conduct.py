@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from spinewise.advice import tune
 from spinewise.advice.aims import Aim
 from spinewise.advice.candidates import LEVELS, Candidate, Field, NotTried, unfit
-from spinewise.advice.forecast import BANDS, PILOT, Forecast, cautious, forecast
+from spinewise.advice.forecast import BANDS, MOST_SEEDS, PILOT, Forecast, cautious, forecast
 from spinewise.advice.planned import MEASURED_ROOM, planned, short_budget, shorter
 from spinewise.advice.race import Race
 from spinewise.advice.stress import CHANGES, Case
@@ -41,7 +41,6 @@ FEWEST_TO_TEST = 3
 FIRST_STRESS_SEEDS = 2
 """Seeds that every case has before any has more."""
 STRESS_SCHEMES = 6
-MOST_SEEDS = 2000
 RUNS_A_LOOK = 3
 """Runs between two looks, as a multiple of the processors: with fewer, some would be idle at the end of each."""
 
@@ -69,6 +68,7 @@ class Course:
         lost: schemes whose runs failed.
         locked: schemes with a run that ended in a deadlock: they cannot be deployed.
         same: schemes that had the same outcome as another, and that one: they are run no further.
+        parted: those of `same` that may differ from that one after all; they are in the race once they have its seeds.
         plans: the pilot's forecast for each aim.
         made: seeds that all in the race have run.
         tuned: whether parameters have been tried.
@@ -96,6 +96,7 @@ class Course:
     lost: list[NotTried] = field(default_factory=list)
     locked: set[str] = field(default_factory=set)
     same: dict[str, str] = field(default_factory=dict)
+    parted: set[str] = field(default_factory=set)
     plans: tuple[Forecast, ...] = ()
     made: int = 0
     tuned: bool = False
@@ -120,6 +121,11 @@ class Course:
     def is_lost(self, label: str) -> bool:
         """Whether a run of a scheme failed."""
         return any(one.scheme == label for one in self.lost)
+
+    @property
+    def is_at_limit(self) -> bool:
+        """Whether the race has taken as many seeds as any may."""
+        return self.made >= MOST_SEEDS
 
     def left_out(self) -> list[NotTried]:
         """All schemes that took no part, or not to the end."""
@@ -190,27 +196,48 @@ class Course:
         )
 
     def part_again(self, end: float) -> bool:
-        """Look at what was set aside on the worst seeds of its like: a loss may part them. Whether any is in again.
-
-        Those that differ there make up their seeds.
-        """
+        """Look at what was set aside on the worst seeds of its like: a loss may part them. Whether any is in again."""
         for label, other in self.same.items():
-            theirs = self.race.values[other]
+            if label in self.parted:
+                continue
+            theirs = {seed: self.race.values[other][seed] for seed in self.race.seeds([other]) if self.is_made(seed)}
             worst = {max(theirs, key=lambda seed: theirs[seed][aim]) for aim in range(len(self.aims))}
             self.trials.run(PLAIN, [self.candidates[label].variant], sorted(worst), end)
-        back = [label for label, other in self.same.items() if not self.alike(label, other)]
-        for label in back:
-            del self.same[label]
-        self.enter([self.candidates[label] for label in back])
-        self.trials.run(PLAIN, [self.candidates[label].variant for label in back], self.seeds(0, self.made), end)
+        self.parted |= {label for label, other in self.same.items() if not self.alike(label, other)}
+        return self.make_up(end)
+
+    def make_up(self, end: float) -> bool:
+        """Run what has parted from its like on the seeds of the race. Whether any is in again.
+
+        The worst seeds of its like alone would flatter it, so it enters only with all.
+        """
+        wanted = set(self.seeds(0, self.made))
+        self.trials.run(PLAIN, [self.candidates[label].variant for label in sorted(self.parted)], sorted(wanted), end)
         self.enter([])
+        back = [label for label in self.same if label in self.parted and wanted.issubset(self.has(label))]
+        for label in back:
+            self.put_back(label)
         self.tell()
         return bool(back)
+
+    def put_back(self, label: str) -> None:
+        """Enter a scheme that was set aside."""
+        del self.same[label]
+        self.parted.discard(label)
+        self.race.enter(label, self.candidates[label].tier)
+
+    def has(self, label: str) -> list[int]:
+        """The seeds of a scheme in the spec as given."""
+        return self.trials.seeds(PLAIN, [label])
+
+    def is_made(self, seed: int) -> bool:
+        """Whether all in the race have run a seed."""
+        return self.first_seed <= seed < self.first_seed + self.made
 
     def spare_others(self) -> None:
         """Restrict runs to what runs today, if its runs on all seeds of the pilot show that no scheme has a choice."""
         today = self.candidates[self.who.today]
-        if today.oracle or not self.trials.none_chooses([today.label]):
+        if not self.trials.none_chooses([today.label]):
             return
         self.trials.run(PLAIN, [today.variant], self.seeds(1, PILOT), self.start + PILOT_OVERRUN * self.budget_s)
         if self.trials.none_chooses([today.label]):
@@ -275,9 +302,13 @@ class Course:
             self.locked.add(label)
             self.race.take_out(label)
         for label in [one for one, other in self.same.items() if self.is_out(one) or self.is_out(other)]:
-            del self.same[label]
-            if not self.is_out(label):
-                self.race.enter(label, self.candidates[label].tier)
+            if self.is_out(label):
+                del self.same[label]
+                self.parted.discard(label)
+            elif self.race.tiers:
+                self.parted.add(label)
+            else:
+                self.put_back(label)
         if self.race.tiers:
             return
         if not seeds:
@@ -359,20 +390,28 @@ class Course:
             self.say(planned(aim, plan, doubtful, in_time, left))
 
     def run_race(self, end: float) -> None:
-        """Race seed by seed, until the remaining schemes are settled at every level or the instant `end` has come."""
+        """Race seed by seed, until the remaining schemes are settled at every level or the instant `end` has come.
+
+        Seeds that some lack, as time was up, come first.
+        """
+        self.trials.run(PLAIN, self.running(), self.seeds(0, self.made), end)
+        self.enter([])
+        self.tell()
         while True:
+            if self.parted:
+                self.make_up(end)
             self.race.look()
             if not self.tuned and self.made >= TUNE_AT:
                 self.tuned = True
                 self.tune(self.made, end)
                 self.part_again(end)
                 continue
-            if (self.tuned and self.settled()) or self.made >= MOST_SEEDS:
+            if (self.tuned and self.settled()) or self.is_at_limit:
                 if self.part_again(end):
                     continue
                 break
             block = max(1, math.ceil(RUNS_A_LOOK * self.jobs / max(len(self.race.alive), 1)))
-            last = self.made + block if self.tuned else min(self.made + block, TUNE_AT)
+            last = min(self.made + block, MOST_SEEDS if self.tuned else TUNE_AT)
             before = set(self.race.alive)
             whole = self.trials.run(PLAIN, self.running(), self.seeds(self.made, last), end)
             self.enter([])
@@ -397,7 +436,8 @@ class Course:
 
     def settled(self) -> bool:
         """Whether, at every level and on every aim, the remaining schemes are known to within the band."""
-        return all(self.race.settled(pool, aim) for pool in self.pools().values() for aim in range(len(self.aims)))
+        pools = self.pools().values()
+        return not self.parted and all(self.race.settled(pool, aim) for pool in pools for aim in range(len(self.aims)))
 
     def able(self) -> list[str]:
         """The remaining schemes with parameters to try, the best first."""
@@ -448,12 +488,14 @@ class Course:
 
         Every case gets a few seeds of the first schemes before any gets more, so that a short time covers all cases.
         """
-        self.tried, self.unfit = {}, {}
+        self.unfit = {}
         able: dict[str, list[Variant]] = {}
         for case in cases:
             if case.spec is not None:
                 self.trials.cases[case.name] = case.spec
                 able[case.name] = self.able_in(case, labels)
+        # Another answer may have been tested before: its runs count even if no time is left for those of this one.
+        self.tried = {name: self.seeds_in(name, variants) for name, variants in able.items()}
         rounds = [(FEWEST_TO_TEST, FIRST_STRESS_SEEDS), (len(labels), FIRST_STRESS_SEEDS), (len(labels), STRESS_SEEDS)]
         for most, last in rounds:
             for name, variants in able.items():
@@ -461,9 +503,11 @@ class Course:
                 self.tried[name] = self.seeds_in(name, variants)
 
     def seeds_in(self, case: str, variants: Sequence[Variant]) -> list[int]:
-        """The seeds of a case that all schemes have, or else those that the first ones have."""
+        """The seeds of a case that all schemes have, else those that the first ones have, else those with any run."""
         labels = [one.label for one in variants]
-        return self.trials.seeds(case, labels) or self.trials.seeds(case, labels[:FEWEST_TO_TEST])
+        there = list(dict.fromkeys(label for at, label, _ in self.trials.found if at == case))
+        found = (self.trials.seeds(case, some) for some in (labels, labels[:FEWEST_TO_TEST], there))
+        return next((seeds for seeds in found if seeds), [])
 
     def able_in(self, case: Case, labels: Sequence[str]) -> list[Variant]:
         """The schemes that a case is tried with; `unfit` gets the reasons against the others."""

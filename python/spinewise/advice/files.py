@@ -85,7 +85,7 @@ def markdown(advice: Advice) -> str:
         ]
     if advice.simulated:
         lines += ["", "## What was simulated", "", *(f"- {one}" for one in advice.simulated)]
-    lines += ["", f"Method: {advice.method}. Intervals of regrets are 95 % Student-t, each case separately."]
+    lines += ["", f"Method: {advice.method}. Intervals of regrets are 95 % Student-t, each by itself."]
     return "\n".join(lines) + "\n"
 
 

@@ -16,7 +16,10 @@ BANDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.10, 0.15, 0.20, 0.30)
 """Bands that a forecast chooses from: less than 1 % is never needed, and a band of 30 % settles nothing useful."""
 PRIOR_WEIGHT = 4.0
 """The weight of the common spread of all pairs against that of one pair, in degrees of freedom: a pilot is small."""
-MOST_SEEDS = 1 << 24
+MOST_SEEDS = 2000
+"""A race takes no more seeds: a difference that they do not show is seldom worth the runs."""
+MOST_SEARCHED = 1 << 24
+"""The most seeds that a forecast considers."""
 SURE = 1.645
 """The deviations that a cautious forecast allows for: 95 % on one side."""
 
@@ -30,7 +33,7 @@ class Forecast:
         seeds: the seeds this needs, for schemes that stay to the end.
         runs: the number of further runs this needs.
         seconds: how long they take.
-        settles: whether the budget suffices for that band.
+        settles: whether the budget and `MOST_SEEDS` suffice for that band.
     """
 
     band: float
@@ -115,12 +118,15 @@ def widest(degrees: float) -> float:
 
 
 def reached(race: Race, found: Sequence[Rival], seconds: float, bands: Sequence[float]) -> Forecast:
-    """The forecast of the narrowest band that can be resolved in time; of the widest, marked so, if there is none."""
+    """The forecast of the narrowest band that can be resolved in time and within `MOST_SEEDS`.
+
+    If there is none, that of the widest, marked so.
+    """
     there = len(race.seeds(race.alive))
     made = [needed(found, band, there, race.share) for band in bands]
     last = made[-1]
     unreachable = Forecast(last.band, last.seeds, last.runs, last.seconds, settles=False)
-    return next((one for one in made if one.seconds <= seconds), unreachable)
+    return next((one for one in made if one.seconds <= seconds and one.seeds <= MOST_SEEDS), unreachable)
 
 
 def rivals(race: Race, aim: int, costs: Mapping[str, float]) -> list[Rival]:
@@ -179,7 +185,7 @@ def seeds_for(sd: float, half: float, alpha: float) -> int:
     if sd <= 0.0:
         return 0
     low, high = 2, 4
-    while half_width(high, sd, alpha) > half and high < MOST_SEEDS:
+    while half_width(high, sd, alpha) > half and high < MOST_SEARCHED:
         low, high = high, high * 2
     while low < high:
         middle = (low + high) // 2

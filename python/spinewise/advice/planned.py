@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from spinewise.advice.aims import Aim
-from spinewise.advice.forecast import PILOT, Forecast
+from spinewise.advice.forecast import MOST_SEEDS, PILOT, Forecast
 from spinewise.errors import SpecError
 from spinewise.measures import units
 from spinewise.shapes import Spec, Traffic
@@ -32,6 +32,8 @@ def planned(aim: Aim, plan: Forecast, doubtful: Forecast, in_time: Forecast, lef
     least, most = cost(plan), cost(doubtful)
     if not plan.settles:
         cannot = f"the {clock} left cannot" if left >= 1.0 else "no time is left to"
+        if plan.seconds <= left:
+            cannot = f"{MOST_SEEDS:,} seeds, the most that a race takes, cannot"
         return (
             f"{aim.text}: {cannot} settle it. Differences of {band} would take {least} if the pilot's"
             f" {PILOT} seeds are typical, up to {most} if they are not. Schemes that cannot be told apart will be named"

@@ -15,6 +15,7 @@ from spinewise.advice.candidates import LEVELS, is_outside
 from spinewise.advice.cases import absent, is_absent, is_bounded, regret
 from spinewise.advice.choice import interval, percent, say_level
 from spinewise.advice.effects import Effect
+from spinewise.advice.forecast import MOST_SEEDS
 from spinewise.advice.gear import Step
 from spinewise.advice.overload import OVERLOADED
 from spinewise.advice.trades import bands, by_first, losses, trade_offs, verdict
@@ -65,13 +66,17 @@ def level_table(advice: Advice) -> terminal.Grid:
 
 
 def level_rows(advice: Advice) -> list[tuple[str, ...]]:
-    """The heads and the rows of all levels; what runs today also has one if it ended in a deadlock.
+    """The heads and the rows of all levels; what runs today also has one if it ended in a deadlock or failed.
 
     What surely gets worse has a column if anything does.
     """
-    rows = [(*level_row(found), "; ".join(level_harm(advice, found)) or "nothing") for found in advice.levels]
+    rows = [
+        (*level_row(found, advice.today), "; ".join(level_harm(advice, found)) or "nothing") for found in advice.levels
+    ]
     if deadlocked(advice, advice.today):
         rows.insert(0, (LEVELS[0], f"{advice.today}: {deadlock(advice, advice.today)}", "", ""))
+    if because := failed(advice):
+        rows.insert(0, (LEVELS[0], f"{advice.today}: FAILED: {because}", "", ""))
     columns = 4 if any(level_harm(advice, found) for found in advice.levels) else 3
     return [row[:columns] for row in [("level", "run", "tied with", "surely worse than today at"), *rows]]
 
@@ -81,16 +86,25 @@ def deadlocked(advice: Advice, label: str) -> bool:
     return any(one.label == label and one.status == "deadlocked" for one in advice.entrants)
 
 
+def failed(advice: Advice) -> str | None:
+    """The reason why what runs today was not compared, if a run of it failed."""
+    if any(one.label == advice.today for one in advice.entrants):
+        return None
+    return next((one.because for one in advice.not_tried if one.scheme == advice.today), "no run of it is there")
+
+
 def deadlock(advice: Advice, label: str) -> str:
     """The number of seeds on which a scheme had a deadlock, in words."""
     samples = advice.entrant(label).samples
     return f"DEADLOCK on {sum(bool(one.deadlock) for one in samples)} of {units.counted(len(samples), 'seed')}"
 
 
-def level_row(found: LevelAnswer) -> tuple[str, str, str]:
-    """One level."""
+def level_row(found: LevelAnswer, today: str) -> tuple[str, str, str]:
+    """One level, where this scheme runs today."""
     rest = [label for label in found.tied if label != found.advised]
-    gain = f"{found.advised}: {against(found.than_today[0])}" if found.than_today else f"{found.advised}, as today"
+    gain = f"{found.advised}: {against(found.than_today[0])}" if found.than_today else found.advised
+    if found.advised == today:
+        gain += ", as today"
     if found.look_at:
         gain += f"; most promising: {found.look_at}, {against(found.look_at_than_today[0])}"
     return f"{found.level}", gain, few(rest, 4) if rest else "nothing"
@@ -101,7 +115,7 @@ def level_harm(advice: Advice, found: LevelAnswer) -> list[str]:
     shares = found.look_at_than_today or found.than_today
     aims = list(zip(advice.aims, shares, strict=bool(shares)))[1:]
     told = [f"{aim.text} {against(share)}" for aim, share in aims if is_surely_worse(aim, share)]
-    return told + [f"{one.text} {percent(one.mean)} {interval(one.low, one.high)}" for one in found.harms]
+    return told + [f"{one.text} {percent(one.mean)} {interval(one.low, one.high)} (95 %)" for one in found.harms]
 
 
 def title(advice: Advice) -> str:
@@ -121,7 +135,7 @@ def sections(advice: Advice) -> Iterator[tuple[str, Sequence[str]]]:
         yield "Judged by", judged(advice)
     yield "By how much", [*gains(advice), *bound(advice), MEANS]
     if advice.effects:
-        yield "For others", [other(one) for one in advice.effects]
+        yield "For others", [*(other(one) for one in advice.effects), TOGETHER]
     yield "How sure", surely(advice)
     if advice.why or advice.shared or advice.price:
         yield "Why", reasons(advice)
@@ -193,6 +207,7 @@ def guessed(advice: Advice) -> list[str]:
     return [f"a guess: it is not surely better than {advice.today}, which costs nothing to keep"]
 
 
+TOGETHER = "95 % Student-t intervals, widened so that those of all effects at all levels hold together"
 MEANS = "values are geometric means over the seeds of each scheme"
 
 
@@ -200,10 +215,18 @@ def gains(advice: Advice) -> list[str]:
     """The gains over what runs today, aim by aim."""
     last = advice.levels[-1]
     if not last.than_today:
+        because = failed(advice)
         mine = "; ".join(
             f"{aim.text} {tell_mean(aim, advice.entrant(advice.advised), place)}"
             for place, aim in enumerate(advice.aims)
         )
+        if because:
+            return [
+                f"what runs today failed, and is not compared: {advice.today}: {because}",
+                f"{advice.advised}: {mine}",
+            ]
+        if advice.advised != advice.today:
+            return [stands_still(advice), f"{advice.advised}: {mine}"]
         band = units.percent(advice.aims[0].band)
         if alone(advice):
             return [f"{advice.advised} runs today ({mine})"]
@@ -216,10 +239,13 @@ def gains(advice: Advice) -> list[str]:
             f" {against(share)}, median {percent(share.median)}{verdict(aim, share)}"
         )
     if deadlocked(advice, advice.today):
-        made.insert(
-            0, f"under {advice.today}, which runs today, this fabric stands still: {deadlock(advice, advice.today)}"
-        )
+        made.insert(0, stands_still(advice))
     return made
+
+
+def stands_still(advice: Advice) -> str:
+    """That the fabric deadlocks under what runs today."""
+    return f"under {advice.today}, which runs today, this fabric stands still: {deadlock(advice, advice.today)}"
 
 
 def alone(advice: Advice) -> bool:
@@ -285,12 +311,16 @@ def surely(advice: Advice) -> list[str]:
     how = {
         "settled": f"settled: {'no scheme has a choice of paths' if advice.no_choice else known}",
         "budget spent": "the budget is spent",
+        "seed limit": f"not settled by {MOST_SEEDS:,} seeds, the most that a race takes",
         "interrupted": "interrupted",
     }[advice.ended]
     each, error = units.percent(advice.confidence, 4), units.percent(advice.alpha, 2)
     unsettled = [] if advice.ended == "settled" or len(advice.aims) == 1 else [f"bands: {bands(advice.aims)}"]
     seen = f"after {units.counted(spent.seeds, 'seed')} of every scheme in the race"
-    sure = f"each interval holds at every look with {each} confidence; at most {error} of races drop the best scheme"
+    sure = (
+        f"each interval of the race (differences from what runs today or from the best) holds at every look with {each}"
+        f" confidence; at most {error} of races drop the best scheme"
+    )
     lines = [f"{how}, {seen}; {sure}"]
     chosen = [by_first(advice, line) for line in chosen_from(advice)]
     return [*lines, *unsettled, *chosen, *same(advice), *undecided(advice), *seeds(advice)]
@@ -302,9 +332,14 @@ def same(advice: Advice) -> list[str]:
     for one in advice.entrants:
         if one.status == "same":
             found.setdefault((str(one.like), len(one.samples)), []).append(one.label)
-    return [
+    lines = [
         f"{few(labels)}: same outcome as {like} here, to the last packet ({units.counted(many, 'seed')}), so not run on"
         for (like, many), labels in found.items()
+    ]
+    return lines + [
+        f"{one.label} may differ from {one.like}, whose outcome it had at first: no time was left for its seeds"
+        for one in advice.entrants
+        if one.status == "parted"
     ]
 
 
@@ -354,10 +389,22 @@ def left_to_know(aims: Sequence[AimAnswer]) -> list[str]:
     most = max(left, key=lambda aim: aim.more_s)
     runs = f"{units.counted(most.more_runs, 'more run')} ({units.clock(math.ceil(most.more_s))})"
     asking = f", most of them for {most.text}" if len(left) > 1 else f", for {most.text}" if len(aims) > 1 else ""
-    settle = f"settle all of it to within {bands(aims)}{asking}: a longer --budget allows them"
-    never = ", ".join(f"{units.percent(aim.band)} of {aim.text}" for aim in left if not aim.reachable)
-    cannot = [f"the pilot said that this budget cannot tell differences of {never}"] if never else []
+    what = "a longer --budget allows them"
+    if any(aim.more_seeds > MOST_SEEDS for aim in left):
+        what = f"more than the {MOST_SEEDS:,} seeds that a race may take; a wider --band or longer runs need fewer"
+    settle = f"settle all of it to within {bands(aims)}{asking}: {what}"
+    cannot = [
+        f"the pilot said that {means} cannot tell differences of {never}"
+        for means, limited in (("this budget", False), (f"{MOST_SEEDS:,} seeds, the most that a race takes,", True))
+        if (never := unreachable(left, limited=limited))
+    ]
     return [f"if these seeds are typical, about {runs} {settle}", *cannot]
+
+
+def unreachable(aims: Sequence[AimAnswer], *, limited: bool) -> str:
+    """The bands that the pilot called out of reach of the budget, or of the seeds that a race may take."""
+    never = [aim for aim in aims if not aim.reachable and (aim.planned_seeds > MOST_SEEDS) == limited]
+    return ", ".join(f"{units.percent(aim.band)} of {aim.text}" for aim in never)
 
 
 def seeds(advice: Advice) -> list[str]:

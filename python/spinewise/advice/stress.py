@@ -74,8 +74,10 @@ class Regret:
     Attributes:
         scheme: its label.
         mean: by the mean of log ratios, as a share of the best's value; zero for the best.
-        low, high: 95 % Student-t interval over the seeds, for this case alone; NaN with one seed.
+        low, high: 95 % Student-t interval over the seeds, for this number alone; NaN with one seed.
         seeds: the number of seeds.
+        sure: whether it is worse than the best by more than chance, with the error shared among the comparisons of a
+            scheme with its rivals in all cases; None in files that predate this field.
     """
 
     scheme: str
@@ -83,6 +85,12 @@ class Regret:
     low: float
     high: float
     seeds: int
+    sure: bool | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is surely worse than the best."""
+        return self.low > 0.0 if self.sure is None else self.sure
 
 
 class Inapplicable(Exception):  # noqa: N818 - a case that does not apply is no error
@@ -303,19 +311,30 @@ CHANGES: Final[tuple[tuple[str, str, Change | Own], ...]] = (
 """What is tried, faults first: where time is short, the rest is tried less."""
 
 
-def regrets(costs: Mapping[str, Sequence[float]], *, more_is_better: bool = False) -> list[Regret]:
+def regrets(
+    costs: Mapping[str, Sequence[float]], *, more_is_better: bool = False, comparisons: int = 1
+) -> list[Regret]:
     """The regret of each scheme, the best first.
+
+    The best is the lowest mean of several, so a scheme counts as surely worse only if it would be so against each of
+    them, in each case: the error of 5 % is divided by the number of these comparisons (Bonferroni).
 
     Args:
         costs: the costs of each scheme, on the same seeds in the same order; lower is better.
         more_is_better: costs are the inverse of values of which more is better, and regrets are shares of values.
+        comparisons: of one scheme with others, in all cases together.
     """
     sign = -1.0 if more_is_better else 1.0
+    alone = stats.CONFIDENCE
+    together = 1.0 - (1.0 - alone) / max(comparisons, 1)
     logs = {scheme: np.log(np.asarray(found, dtype=np.float64)) for scheme, found in costs.items()}
     best = min(logs, key=lambda scheme: float(logs[scheme].mean()))
     made = []
     for scheme, column in logs.items():
-        found = stats.t_interval(column - logs[best])
+        apart = column - logs[best]
+        found, wider = (stats.t_interval(apart, confidence) for confidence in (alone, together))
         mean, low, high = (sign * float(np.expm1(sign * end)) for end in (found.mean, found.low, found.high))
-        made.append(Regret(scheme, mean, low, high, found.n))
+        # Two seeds may be close by luck, which an interval would mistake for no spread.
+        sure = found.n >= stats.FEWEST_PAIRS and wider.low > 0.0
+        made.append(Regret(scheme, mean, low, high, found.n, sure))
     return sorted(made, key=lambda one: one.mean)

@@ -16,10 +16,13 @@ ENDED: Final[dict[Status, str]] = {
     "behind": "behind",
     "dropped": "dropped",
     "same": "same outcome as {}",
+    "parted": "may differ from {}",
     "bound": "oracle",
     "deadlocked": "DEADLOCK",
 }
 """How a scheme ended, in words."""
+FEW_SEEDS: Final = ("same", "parted")
+"""Schemes with few seeds, among them the worst of another scheme, so that their means tell nothing."""
 MOST_ROWS = 12
 """The most schemes shown on a terminal where nobody has named any."""
 
@@ -35,10 +38,10 @@ def rows(advice: Advice) -> list[tuple[str, ...]]:
 
 
 def row(advice: Advice, one: Entrant) -> tuple[str, ...]:
-    """A scheme with its numbers; those of a scheme with the outcome of another are the other's."""
+    """A scheme with its numbers; those of a scheme with the outcome of another, at first or always, are the other's."""
     cells = [one.label, f"{len(one.samples):,}", ended(one)]
     for place, aim in enumerate(advice.aims):
-        if one.status == "same":
+        if one.status in FEW_SEEDS:
             cells += ["", ""]
             continue
         cells += [tell(aim, value(one, place)), behind(advice, one, place)]

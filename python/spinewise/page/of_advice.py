@@ -10,6 +10,7 @@ from spinewise.advice.answer import Advice, CaseAnswer, Entrant
 from spinewise.advice.choice import percent, say_level
 from spinewise.advice.extremes import FAR_OFF
 from spinewise.advice.trades import losses
+from spinewise.advice.tried import FEW_SEEDS
 from spinewise.advice.wording import against, common, tell_mean, value
 from spinewise.measures import stats, units
 from spinewise.page import charts
@@ -42,6 +43,7 @@ STATUS: dict[str, tuple[str, Tone]] = {
     "behind": ("behind", "unsure"),
     "dropped": ("dropped", "unsure"),
     "same": ("same outcome as {}", "unsure"),
+    "parted": ("may differ from {}", "unsure"),
     "bound": ("oracle", "unsure"),
     "deadlocked": ("DEADLOCK", "bad"),
 }
@@ -122,6 +124,8 @@ def card(head: str, lines: Sequence[str], advice: Advice) -> Answer:
     last = advice.levels[-1].than_today
     if head == "By how much" and show.deadlocked(advice, advice.today):
         return Answer(head.lower(), "no deadlock", tuple(lines), "head")
+    if head == "By how much" and show.failed(advice):
+        return Answer(head.lower(), "not compared", tuple(lines), "unsure")
     if head == "By how much" and last:
         tone: Tone = "unsure" if show.guessed(advice) else "head"
         return Answer(head.lower(), percent(last[0].mean), tuple(lines), tone)
@@ -140,7 +144,7 @@ def values(advice: Advice, looks: Looks) -> list[Chart]:
         size, unit = 1.0, aim.unit
         if aim.unit == "s":
             unit, size = units.time_unit([value(one, place) for one in advice.entrants])
-        known = [one for one in advice.entrants if math.isfinite(value(one, place)) and one.status != "same"]
+        known = [one for one in advice.entrants if math.isfinite(value(one, place)) and one.status not in FEW_SEEDS]
         known.sort(key=lambda one: behind(advice, one, place))
         curves = tuple(
             Curve(
@@ -228,8 +232,8 @@ def entrant(one: Entrant, advice: Advice) -> tuple[Cell, ...]:
     ]
     for place, aim in enumerate(advice.aims):
         found = value(one, place)
-        if one.status == "same":
-            # Its few seeds are those of the other one, and their mean is not.
+        if one.status in FEW_SEEDS:
+            # They are some of those of the other one, and their mean is not its mean.
             cells += [Cell(""), Cell("")]
             continue
         cells.append(number(found, tell_mean(aim, one, place)))
@@ -248,7 +252,10 @@ def regrets(advice: Advice) -> list[Table]:
     names = cases.in_cases(advice)
     rows = [(text(case.words), *(regret(case, name, advice) for name in names)) for case in tried]
     heads = ("case", *names)
-    note = "How much worse than the best of these, with 95 % Student-t intervals, each case separately."
+    note = (
+        "How much worse than the best of these, with 95 % Student-t intervals, each number by itself. Red is worse by"
+        " more than the band, and surely so with the error shared among a scheme's rivals in all cases."
+    )
     return [Table("Regret", heads, tuple(rows), note, (False, *(True for _ in names)))]
 
 
@@ -263,5 +270,6 @@ def regret(case: CaseAnswer, label: str, advice: Advice) -> Cell:
         return Cell(told, None, "unsure")
     if found.mean == 0.0:
         return Cell(told, 0.0, "good")
-    chance = not found.low > 0.0
-    return number(found.mean, told, "unsure" if chance else "bad" if found.mean > advice.aims[0].band else "")
+    return number(
+        found.mean, told, "unsure" if not found.is_sure else "bad" if found.mean > advice.aims[0].band else ""
+    )

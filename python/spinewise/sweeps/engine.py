@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from spinewise.core import ProgressHook
 from spinewise.errors import Cancelled
@@ -137,6 +137,19 @@ class Engine(Protocol):
         Raises:
             EngineGone: the engine of the runs is lost.
         """
+
+
+@runtime_checkable
+class Counted(Protocol):
+    """An engine that knows its size."""
+
+    def capacity(self) -> int:
+        """Return the number of runs that it makes at once."""
+
+
+def capacity(engine: Engine, jobs: int) -> int:
+    """The number of runs that an engine makes at once; `jobs` if it cannot say."""
+    return engine.capacity() if isinstance(engine, Counted) else jobs
 
 
 def perform(work: Work, progress: ProgressHook | None = None) -> Done:

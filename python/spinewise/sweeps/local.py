@@ -22,6 +22,10 @@ class Local:
 
     jobs: int | None = None
 
+    def capacity(self) -> int:
+        """See `spinewise.sweeps.engine.Counted`."""
+        return default_jobs() if self.jobs is None else checked_jobs(self.jobs)
+
     def run(self, work: Iterator[Work], monitor: Monitor) -> Generator[Done]:
         """See `spinewise.sweeps.engine.Engine`."""
 
@@ -36,8 +40,7 @@ class Local:
             monitor.finished(piece.number, done.headline.packet_hops if done.headline else 0)
             return done
 
-        workers = default_jobs() if self.jobs is None else checked_jobs(self.jobs)
-        with closing(pooled(work, one, workers)) as finished:
+        with closing(pooled(work, one, self.capacity())) as finished:
             for _, done, error in finished:
                 if error is not None:
                     raise error

@@ -83,6 +83,16 @@ class Ray:
     jobs: int | None = None
     pending: dict[Ref, Work] = field(default_factory=dict, init=False, repr=False)
 
+    def capacity(self) -> int:
+        """See `spinewise.sweeps.engine.Counted`.
+
+        Raises:
+            SpecError: Ray is not installed, or there is no cluster.
+        """
+        ray = imported()
+        with connected(ray, self.address, self.jobs):
+            return max(1, int(processors(ray)))
+
     def run(self, work: Iterator[Work], monitor: Monitor) -> Generator[Done]:
         """See `spinewise.sweeps.engine.Engine`.
 
@@ -319,8 +329,12 @@ def head_of(ray: ModuleType, wanted: str | None, *, borrowed: bool) -> Head:
 
 def room(ray: ModuleType) -> int:
     """The number of runs that may be with Ray at once; clusters grow and shrink."""
-    processors = float(ray.cluster_resources().get("CPU", 1.0))
-    return max(1, int(processors * BESIDES))
+    return max(1, int(processors(ray) * BESIDES))
+
+
+def processors(ray: ModuleType) -> float:
+    """The processors of the cluster, now."""
+    return float(ray.cluster_resources().get("CPU", 1.0))
 
 
 def sendable(piece: Work) -> Work:
