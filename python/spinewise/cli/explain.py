@@ -28,6 +28,8 @@ def command(args: argparse.Namespace) -> int:
     if args.other is not None:
         return explain_two.command(args)
     explain_two.refuse(args, explain_two.OF_TWO, "two runs: `spinewise explain RUN OTHER`")
+    if args.flow is None:
+        explain_two.refuse(args, explain_two.OF_FLOW, "one flow: `spinewise explain RUN --flow N`")
     if args.hurt or args.flow is not None:
         explain_two.refuse(args, explain_two.OF_LISTS, "a list of slow flows, or two runs")
     result = Result.read(args.run)

@@ -12,7 +12,9 @@ from spinewise.explanation.pairs import Asked
 from spinewise.runs.result import Result
 from spinewise.show.progress import RunProgress, bars
 
-OF_ONE = {"hurt": "--hurt", "all": "--all", "begin_us": "--from", "end_us": "--to"}
+OF_FLOW = {"all": "--all", "begin_us": "--from", "end_us": "--to"}
+"""Options that choose among the moves of one flow of one run, by attribute."""
+OF_ONE = {"hurt": "--hurt"} | OF_FLOW
 """Options that are about one run, by attribute."""
 OF_TWO = {"percentile": "--percentile", "slowdown": "--slowdown"}
 """Options that are about two runs, by attribute."""
@@ -21,7 +23,7 @@ OF_LISTS = {"entry": "--entry", "size_class": "--class"}
 
 
 def refuse(args: argparse.Namespace, options: dict[str, str], allowed: str) -> None:
-    """Refuse options that mean nothing for this number of runs.
+    """Refuse options that mean nothing here.
 
     Raises:
         SpecError: one of them is given.

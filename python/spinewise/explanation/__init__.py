@@ -17,5 +17,6 @@
 | `parts` | the parts of a flow's completion time |
 | `differ` | why a percentile differs between two runs |
 | `told_apart` | that in words |
+| `shortest` | the least time of a packet on its way, from the topology |
 | `wanted` | which flows are asked about: of an entry, of a size class, or all |
 """

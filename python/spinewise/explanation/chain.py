@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -41,6 +42,7 @@ class Step(NamedTuple):
         number: for a crossing, the first byte of data, or the next byte expected of an acknowledgement; for "resent",
             the first byte; 0 otherwise.
         wire_bytes: for a crossing, the size of the packet; 0 otherwise.
+        subflow: whose bytes `number` counts; 0: the flow's.
     """
 
     part: str
@@ -48,6 +50,7 @@ class Step(NamedTuple):
     end: int
     number: int = 0
     wire_bytes: int = 0
+    subflow: int = 0
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ class Chain:
             if sent is None:
                 break
             left = max(self.data.out.time[sent], start)
-            yield Step("data", left, now, self.data.into.keys[at][1], self.data.into.wire[at])
+            yield crossed("data", left, now, self.data.into, at)
             answer, now = yield from self.at_sender(sent, start)
             if answer is None:
                 break
@@ -181,7 +184,7 @@ class Chain:
                 break
             begun = max(self.acks.out.time[left_there], start)
             if begun < now:
-                yield Step("ack", begun, now, self.acks.into.keys[answer][1], self.acks.into.wire[answer])
+                yield crossed("ack", begun, now, self.acks.into, answer)
             now = begun
             at = self.data.into.last(now)
         if now > start:
@@ -203,7 +206,8 @@ class Chain:
                 return None, start
             before = out.earlier(sent) if out.again[sent] else None
             if before is not None:
-                yield Step("resent", max(out.time[before], start), now, out.keys[sent][1])
+                subflow, number, _ = out.keys[sent]
+                yield Step("resent", max(out.time[before], start), now, number, subflow=subflow)
                 sent = before
                 continue
             previous, answer = sent - 1 if sent else None, back.last(now)
@@ -231,28 +235,38 @@ class Chain:
         here = self.port.between(self.data.out.time[at], self.data.out.time[at] + 1)
         return int(self.port.takes[here.stop - 1]) if here.stop > here.start else 0
 
-    def missing(self, number: int, lost: float, now: int) -> bool:
+    def missing(self, subflow: int, number: int, lost: float, now: int) -> bool:
         """Whether the bytes of a packet that was lost at some instant had not been sent again by now."""
         out = self.data.out
         return not any(
-            lost < out.time[at] <= now for key, places in out.sent.items() if key[1] == number for at in places
+            lost < out.time[at] <= now
+            for key, places in out.sent.items()
+            if key[:2] == (subflow, number)
+            for at in places
         )
 
-    def timers(self, begin: int, end: int, least: float, *, of_packets: bool) -> int:
-        """For how long of a period between two transmissions of the same bytes the flow waited for a timer.
+    def timers(self, step: Step, least: float, *, of_packets: bool) -> int:
+        """For how long of a step between two transmissions of the same bytes the flow waited for a timer.
 
         Args:
-            begin: when the period begins.
-            end: when it ends.
+            step: the step; its subflow has a timer of its own.
             least: the least retransmission timeout.
             of_packets: whether each packet has a timer, so that the flow may go on meanwhile.
         """
+        begin, end = step.begin, step.end
         if of_packets:
             return end - begin if end - begin >= NEARLY * least else 0
         out = self.data.out
-        first, last = bisect_left(out.time, begin), bisect_right(out.time, end)
-        waits = (out.time[at] - out.time[at - 1] for at in range(first + 1, min(last, len(out.time))) if out.again[at])
+        within = range(bisect_left(out.time, begin), bisect_right(out.time, end))
+        mine = [at for at in within if out.keys[at][0] == step.subflow]
+        waits = (out.time[at] - out.time[before] for before, at in pairwise(mine) if out.again[at])
         return min(sum(wait for wait in waits if wait >= NEARLY * least), end - begin)
+
+
+def crossed(part: str, begin: int, end: int, into: Stream, at: int) -> Step:
+    """The step of a packet that crossed the network and arrived as `at`."""
+    subflow, number, _ = into.keys[at]
+    return Step(part, begin, end, number, into.wire[at], subflow)
 
 
 class Ports:

@@ -84,6 +84,7 @@ class Choices:
         self.previous = np.full(len(self.starts), -1)
         self.previous[np.searchsorted(self.starts, previous, side="right") - 1] = previous
         self.time = self.numbers("time_ps")[self.starts] / PS_PER_US
+        self.subflow = subflows_of(self.rows)[self.starts]
         self.seq = self.numbers("seq")[self.starts]
         self.again = self.numbers("retransmit")[self.starts]
         self.worse = self.numbers("worse_ps") / PS_PER_US
@@ -136,8 +137,9 @@ class Choices:
         return self.nodes.is_host(str(self.device[at]))
 
     def before(self, at: int) -> int | None:
-        """The previous choice at the same device."""
-        return next((k for k in range(at - 1, -1, -1) if self.device[k] == self.device[at]), None)
+        """The previous choice at the same device, for a packet of the same subflow."""
+        mine = self.device[at], self.subflow[at]
+        return next((k for k in range(at - 1, -1, -1) if (self.device[k], self.subflow[k]) == mine), None)
 
     def offers(self, at: int) -> list[str]:
         """The first links of the candidates of a choice; empty if they are values, which change all the time."""
@@ -176,7 +178,7 @@ class Choices:
         """The choice at which what happened at `at` was decided."""
         here = at
         while here > 0 and self.acts[here] == "follows":
-            here = next((k for k in range(here - 1, -1, -1) if self.device[k] == self.device[at]), 0)
+            here = self.before(here) or 0
         return here if self.acts[here] == "chooses" else at
 
     def best(self, at: int) -> int:
@@ -227,6 +229,11 @@ def mine(trace: pa.Table, flow: int, kind: str) -> pa.Array | pa.ChunkedArray:
     import pyarrow.compute as pc  # noqa: PLC0415
 
     return pc.and_(pc.equal(trace.column("flow"), flow), pc.equal(trace.column("kind").cast("string"), kind))
+
+
+def subflows_of(rows: pa.Table) -> Array:
+    """The subflow of each row of a trace, or of its losses; 0 if an older version did not record it."""
+    return numbers(rows, "subflow") if "subflow" in rows.column_names else np.zeros(rows.num_rows, dtype=np.uint16)
 
 
 def is_of_flow(quantity: pa.Field) -> bool:

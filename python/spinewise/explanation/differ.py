@@ -160,6 +160,7 @@ class Difference:
         crossings: how often packets and acknowledgements crossed the network for an examined flow, one after the other:
             two are a round trip.
         crossing_us: how long one took without waiting, µs.
+        exact: the number of examined flows of which that is exact in both runs: of others it is the least.
         unexamined: why no packets were examined; None if they were.
     """
 
@@ -182,6 +183,7 @@ class Difference:
     parts: list[Part]
     crossings: Both
     crossing_us: Both
+    exact: int
     unexamined: str | None
 
     def as_dict(self) -> dict[str, object]:
@@ -238,6 +240,7 @@ def differ(
         parts=parts_of(pairs, known, by_flow, mean_examined),
         crossings=crossings(known, by_flow),
         crossing_us=crossing_us(known, by_flow),
+        exact=sum(all(side[flow].exact for side in by_flow) for flow in known),
         unexamined=why,
     )
 

@@ -10,10 +10,11 @@ from spinewise import core
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures.entries import names
 from spinewise.measures.nodes import Nodes
+from spinewise.measures.tables import numbers
 from spinewise.measures.units import duration
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
-from spinewise.specs.carriers import transport_of
+from spinewise.specs.carriers import transport_of, transports
 
 FACTS = ("size_bytes", "src", "dst", "finished", "packets", "retransmits", "timeouts", "fast_retransmits",
          "dupack3_events", "out_of_order", "spurious_retransmits", "marks")  # fmt: skip
@@ -59,6 +60,13 @@ def flow_facts(result: Result, flow: int) -> FlowFacts:
             facts |= {"src_name": nodes.host(facts["src"]), "dst_name": nodes.host(facts["dst"])}
         facts["transport"] = transport_of(result.spec, row["entry"])["kind"] if row["tcp"] else "udp"
     return facts
+
+
+def has_subflows(result: Result, flow: int) -> bool:
+    """Whether the packets of a flow belong to subflows of MPTCP, or to queue pairs of a split message."""
+    kept = flow < result.flows.num_rows
+    found = [transport_of(result.spec, int(numbers(result.flows, "entry")[flow]))] if kept else transports(result.spec)
+    return any(one.get("kind") == "mptcp" or one.get("queue_pair_use") == "split" for one in found)
 
 
 def between(facts: FlowFacts) -> str:

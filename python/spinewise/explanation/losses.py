@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spinewise.explanation.breaks import Break, breaks, listed, onward
+from spinewise.explanation.choices import subflows_of
+from spinewise.explanation.facts import has_subflows
 from spinewise.magnitudes import PS_PER_US
 from spinewise.measures import units
 from spinewise.measures.nodes import Nodes
@@ -108,11 +110,14 @@ class Losses:
         self.kind, self.fate, self.device, self.link = (words(name) for name in ("kind", "fate", "device", "link"))
         self.time, self.rerouted = times("time_ps"), times("rerouted_ps")
         self.seq = np.zeros(0, dtype=np.uint64) if mine is None else numbers(mine, "seq")
+        self.subflow = np.zeros(0, dtype=np.uint16) if mine is None else subflows_of(mine)
+        # Numbers of bytes are those of subflows, which an older version did not record.
+        self.apart = table is None or "subflow" in table.column_names or not has_subflows(result, flow)
 
-    def of_packet(self, seq: int, begin_us: float, end_us: float) -> Lost | None:
+    def of_packet(self, subflow: int, seq: int, begin_us: float, end_us: float) -> Lost | None:
         """The loss of a data packet with these bytes that was in flight then; None if it was not lost."""
         inside = self.within("data", begin_us, end_us)
-        found = self.groups([at for at in inside if self.seq[at] == seq][:1])
+        found = self.groups([at for at in inside if (self.subflow[at], self.seq[at]) == (subflow, seq)][:1])
         return found[0] if found else None
 
     def acks(self, begin_us: float, end_us: float) -> list[Lost]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from spinewise.explanation.again import Again
@@ -18,10 +17,11 @@ from spinewise.explanation.losses import (
     TRIMMED,
     Losses,
 )
-from spinewise.explanation.waits import Waits, links_of
+from spinewise.explanation.shortest import Shortest
+from spinewise.explanation.waits import Leg, Waits
 from spinewise.magnitudes import PS_PER_SECOND, PS_PER_US
 from spinewise.measures.afterwards import timeouts_of
-from spinewise.measures.nodes import Nodes
+from spinewise.measures.nodes import Nodes, ends
 from spinewise.measures.tables import numbers
 from spinewise.shapes import Transport
 from spinewise.specs.carriers import transport_of
@@ -72,6 +72,8 @@ class Spent:
         timers, resent: µs of these parts, by what had become of the packet.
         crossings: how often packets and acknowledgements crossed the network for it, one after the other: two are a
             round trip.
+        exact: whether it is known of each how long it took without waiting: its path was traced, or all paths that it
+            could take are equally fast. Of the others the least is counted, and the rest as waiting.
     """
 
     us: dict[str, float]
@@ -81,6 +83,7 @@ class Spent:
     timers: Amounts = field(default_factory=lambda: defaultdict(float))
     resent: Amounts = field(default_factory=lambda: defaultdict(float))
     crossings: int = 0
+    exact: bool = True
 
 
 def answers_of(transport: Transport) -> Answers:
@@ -97,10 +100,14 @@ def fate(losses: Losses, step: Step, chain: Chain) -> str:
     After a loss, a sender may send again what had arrived.
     """
     begin, end = step.begin / PS_PER_US, step.end / PS_PER_US
-    lost = losses.of_packet(step.number, begin, end)
+    lost = losses.of_packet(step.subflow, step.number, begin, end)
     if lost is None:
         earlier = losses.within("data", 0.0, begin)
-        missing = [at for at in earlier if chain.missing(int(losses.seq[at]), losses.time[at] * PS_PER_US, step.begin)]
+        missing = [
+            at
+            for at in earlier
+            if chain.missing(int(losses.subflow[at]), int(losses.seq[at]), losses.time[at] * PS_PER_US, step.begin)
+        ]
         others = losses.groups([*missing, *losses.within("data", begin, end)][:1])
         if not others:
             return LOST_ACKS if losses.within("ack", begin, end) else LATE
@@ -119,7 +126,7 @@ class Accounts:
         captured = result.report["captured"]
         self.full = {port["name"]: port["full_ps"] for port in captured if port["full_ps"]}
         self.ports = Ports(result.packets, {port["name"]: port["rate_bps"] for port in captured})
-        self.links = links_of(result)
+        self.shortest = Shortest(result)
         self.nic = {name.partition("->")[0]: name for name in self.ports.rates}
         self.entries = numbers(result.flows, "entry")
 
@@ -148,24 +155,14 @@ class Accounts:
         of_packets = transport["kind"] == "uet"
         least_ps = min((at for _, at, _ in timeouts_of(transport)), default=float("inf")) * PS_PER_SECOND
         ps, losses = dict.fromkeys(PARTS, 0), None
-        waits = Waits(self.result, flow, self.links, self.passed.get(flow, {}))
+        waits = Waits(self.result, flow, self.shortest.links, self.passed.get(flow, {}))
         spent = Spent({}, crossings=sum(step.part in {"data", "ack"} for step in steps))
-        quickest = self.quickest(steps)
         for step in steps:
             whole = step.end - step.begin
             if step.part in {"data", "ack"}:
                 part, places = (QUEUES, spent.queues) if step.part == "data" else (ACKS, spent.ack_queues)
                 path = waits.path(step)
-                travel = waits.travel(path, step.begin)
-                travel = min(quickest[step.part, step.wire_bytes] if travel is None else travel, whole)
-                found = (
-                    waits.at_ports(step, chain.ports[step.part])
-                    if flow in self.passed
-                    else waits.at_choices(path, whole - travel)
-                )
-                # The waits known of its ports may add up to more than the packet waited in all.
-                if (known := sum(found.values())) > whole - travel:
-                    found = {link: wait * (whole - travel) // known for link, wait in found.items()}
+                travel, found = self.waited(chain, step, waits, path, spent)
                 ps[TRAVEL] += travel
                 spent.routes[waits.route(path) or ELSEWHERE] += travel / PS_PER_US
                 ps[part] += whole - travel
@@ -173,11 +170,11 @@ class Accounts:
                     places[link] += wait / PS_PER_US
                 places[ELSEWHERE] += (whole - travel - sum(found.values())) / PS_PER_US
             elif step.part == "resent":
-                timer = chain.timers(step.begin, step.end, least_ps, of_packets=of_packets)
+                timer = chain.timers(step, least_ps, of_packets=of_packets)
                 ps[TIMERS] += timer
                 ps[RESENT] += whole - timer
                 losses = losses or Losses(self.result, flow)
-                known = flow in self.result.report.get("traced_flows", ())
+                known = losses.apart and flow in self.result.report.get("traced_flows", ())
                 what = fate(losses, step, chain) if known else UNKNOWN
                 spent.timers[what] += timer / PS_PER_US
                 spent.resent[what] += (whole - timer) / PS_PER_US
@@ -191,10 +188,22 @@ class Accounts:
         spent.us = {part: time / PS_PER_US for part, time in ps.items()}
         return spent
 
-    def quickest(self, steps: Iterable[Step]) -> dict[tuple[str, int], int]:
-        """The shortest crossings of packets of a size, for those whose path is not known."""
-        found: dict[tuple[str, int], int] = {}
-        for step in steps:
-            key = step.part, step.wire_bytes
-            found[key] = min(found.get(key, step.end - step.begin), step.end - step.begin)
-        return found
+    def waited(
+        self, chain: Chain, step: Step, waits: Waits, path: list[Leg], spent: Spent
+    ) -> tuple[int, dict[str, int]]:
+        """How long the packet of a crossing was under way without waiting, ps, and how long it waited, by link."""
+        whole, travel = step.end - step.begin, waits.travel(path, step.begin)
+        at_ports = chain.flow in self.passed
+        if travel is None:
+            src, dst = (ends(chain.ports[part]).begin for part in (step.part, "ack" if step.part == "data" else "data"))
+            shortest = self.shortest.travel(src, dst, step.wire_bytes)
+            spent.exact &= shortest.exact
+            if shortest.waits_at is not None:
+                return min(shortest.least, whole), {shortest.waits_at: max(whole - shortest.least, 0)}
+            travel = shortest.least
+        travel = min(travel, whole)
+        found = waits.at_ports(step, chain.ports[step.part]) if at_ports else waits.at_choices(path, whole - travel)
+        # The waits known of its ports may add up to more than the packet waited in all.
+        if (known := sum(found.values())) > whole - travel:
+            found = {link: wait * (whole - travel) // known for link, wait in found.items()}
+        return travel, found

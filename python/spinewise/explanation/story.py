@@ -82,16 +82,17 @@ def held_up(story: Story, again: list[Again]) -> list[str]:
         return []
     flow, waits = story.flow, [one for one in again if one.timeout]
     lines = ["What held it up:"]
-    if waits and all(one.others_went_on for one in waits):
+    silent = [one for one in waits if not one.others_went_on]
+    if waits and not silent:
         lines.append(
             f"  it waited {times(len(waits))} for as long as a retransmission timeout for a packet, while others"
             " went on, and sent that packet again"
         )
     elif waits:
-        whole = sum(one.silent_us for one in waits)
+        whole = sum(one.silent_us for one in silent)
         of = f" of its {us(flow['fct_us'])}" if flow.get("finished") else ""
         lines.append(
-            f"  for {us(whole)}{of} it was silent: {times(len(waits))} for as long as a retransmission timeout, after"
+            f"  for {us(whole)}{of} it was silent: {times(len(silent))} for as long as a retransmission timeout, after"
             " which it sent again what it had sent before"
         )
     else:
@@ -114,14 +115,17 @@ def sent_too_late(story: Story, again: list[Again]) -> list[str]:
 
 def one_by_one(story: Story, again: list[Again]) -> list[str]:
     """A line for each of the first packets, and the number of the others."""
-    lines = [f"  - {one_again(one, float(story.flow.get('start_us', 0.0)))}" for one in again[:MOST_AGAIN]]
+    start = float(story.flow.get("start_us", 0.0))
+    part = "queue pair" if story.flow.get("transport") == "rdma" else "subflow"
+    lines = [f"  - {one_again(one, start, part)}" for one in again[:MOST_AGAIN]]
     return [*lines, *([f"  … and {packets(len(again) - MOST_AGAIN)} more"] if len(again) > MOST_AGAIN else [])]
 
 
-def one_again(one: Again, start_us: float) -> str:
-    """A packet sent again, and where the original may have been lost."""
+def one_again(one: Again, start_us: float, part: str = "subflow") -> str:
+    """A packet sent again, and where the original may have been lost; `part`: what a flow may consist of."""
+    of = f" of {part} {one.subflow}" if one.subflow else ""
     said = (
-        f"byte {one.seq:,}, sent {us(one.before_us - start_us)} after the start, went again"
+        f"byte {one.seq:,}{of}, sent {us(one.before_us - start_us)} after the start, went again"
         f" {us(one.time_us - one.before_us)} later"
     )
     if one.lost is not None:

@@ -64,6 +64,10 @@ PATHS = (
     "crossing the network took longer even without waiting",
     "crossing the network took less time even without waiting",
 )
+UNDER_WAY = (
+    "packets and acknowledgements were under way for longer, without waiting",
+    "packets and acknowledgements were under way for less time, without waiting",
+)
 RATES = (
     "their rates or pauses held senders back for longer",
     "their rates or pauses held senders back for less time",
@@ -73,7 +77,7 @@ BRIEF = {
     parts.RESENT: "until sent again",
     parts.QUEUES: "data in queues",
     parts.ACKS: "acknowledgements in queues",
-    parts.TRAVEL: "round trips",
+    parts.TRAVEL: "under way",
     parts.OWN: "own packets first",
     parts.OTHERS: "other flows of its host",
     parts.HELD: "held back by the sender",
@@ -182,7 +186,9 @@ def reason(found: Difference, part: Part) -> str:
     """Why times are longer or shorter."""
     less = part.more < 0.0
     if part.name == parts.TRAVEL:
-        return (PATHS if by_paths(found) else TRIPS)[less]
+        if not by_paths(found):
+            return TRIPS[less]
+        return (PATHS if found.exact == found.examined else UNDER_WAY)[less]
     if part.name == parts.HELD and all(side.transport == "rdma" for side in found.sides):
         return RATES[less]
     return BECAUSE[part.name][less]
@@ -354,7 +360,11 @@ def line(pair: Pair) -> str:
         for name, (one, two) in pair.counts.items()
         if one != two and name != "packets"
     ]
-    most = "" if pair.most is None else f"; mostly {BRIEF[pair.most[0]]}, {signed(pair.most[1])}"
+    most = ""
+    if pair.most is not None:
+        part, more = pair.most
+        much = "mostly" if abs(more) >= MOSTLY * abs(pair.b_us - pair.a_us) else "most:"
+        most = f"; {much} {BRIEF[part]}, {signed(more)}"
     tails = " and ".join(pair.in_tails)
     src, dst = pair.src_name or f"host {pair.src}", pair.dst_name or f"host {pair.dst}"
     return (
@@ -382,6 +392,12 @@ def notes(found: Difference) -> str:
         told.append(
             f"Links are known for {found.traced} of the {found.examined} flows: others sent too many packets, and"
             " --flow N follows one of them."
+        )
+    if found.exact < found.examined:
+        these = "this flow" if found.examined == 1 else f"{found.examined - found.exact} of the {found.examined} flows"
+        told.append(
+            f"Not all paths of {these} are known: packets are taken to have been under way for as long as on the"
+            " fastest path, and the rest is told as waiting."
         )
     if found.asked.flow is None:
         told.append("Each is one run: `spinewise compare` repeats over seeds and says how sure a difference is.")

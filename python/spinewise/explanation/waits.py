@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spinewise import core
 from spinewise.explanation.chain import Step
-from spinewise.explanation.choices import mine, way_name
-from spinewise.magnitudes import serialisation_ps
+from spinewise.explanation.choices import mine, subflows_of, way_name
+from spinewise.explanation.shortest import Link
 from spinewise.measures.nodes import Nodes, ends
 from spinewise.measures.tables import numbers
 from spinewise.runs.result import Result
@@ -47,30 +46,8 @@ class Leg:
     wire_bytes: int
 
 
-@dataclass(frozen=True)
-class Link:
-    """A link.
-
-    Attributes:
-        rate_bps: its rate.
-        delay_ps: its delay.
-    """
-
-    rate_bps: int
-    delay_ps: int
-
-    def takes(self, size: int) -> int:
-        """How long this many bytes take to be sent, ps."""
-        return serialisation_ps(size, self.rate_bps)
-
-
-def links_of(result: Result) -> dict[str, Link]:
-    """The links of a run by name."""
-    return {one["name"]: Link(one["rate_bps"], one["delay_ps"]) for one in core.topology(result.spec)["links"]}
-
-
-Passed = dict[tuple[str, int], list[tuple[int, str]]]
-"""When ports started to send a packet, and which: by the kind of packet and its number, in order of time."""
+Passed = dict[tuple[str, int, int], list[tuple[int, str]]]
+"""When ports started to send a packet, and which: by its kind, subflow and number, in order of time."""
 
 
 class Waits:
@@ -91,7 +68,8 @@ class Waits:
 
     def path(self, step: Step) -> list[Leg]:
         """The choices for the packet of a crossing, the first one first."""
-        return [leg for leg in self.legs[step.part].get(step.number, []) if step.begin <= leg.time <= step.end]
+        legs = self.legs[step.part].get((step.subflow, step.number), [])
+        return [leg for leg in legs if step.begin <= leg.time <= step.end]
 
     def travel(self, path: list[Leg], begin: int) -> int | None:
         """How long the packet would have taken on its path without waiting, ps; None if the path is not known."""
@@ -106,7 +84,7 @@ class Waits:
         """How long the packet of a crossing waited at each port that captured it, ps; `nic` is the port of its host."""
         found: dict[str, int] = {}
         time, last = step.begin, nic
-        for at, link in self.passed.get((step.part, step.number), []):
+        for at, link in self.passed.get((step.part, step.subflow, step.number), []):
             if not step.begin < at < step.end or ends(link).begin != ends(last).end:
                 continue
             arrived = time + self.links[last].takes(step.wire_bytes) + self.links[last].delay_ps
@@ -141,15 +119,16 @@ def until(leg: Leg, after: list[Leg]) -> list[str]:
     return leg.links[: stops[0]] if stops else leg.links
 
 
-def legs(result: Result, flow: int, kind: str) -> dict[int, list[Leg]]:
-    """The chosen paths of a flow's packets of one kind, in order of time, by their number."""
+def legs(result: Result, flow: int, kind: str) -> dict[tuple[int, int], list[Leg]]:
+    """The chosen paths of a flow's packets of one kind, in order of time, by their subflow and number."""
     import pyarrow.compute as pc  # noqa: PLC0415 - slow to import
 
     if result.trace is None:
         return {}
     rows = result.trace.filter(pc.and_(mine(result.trace, flow, kind), result.trace.column("chosen")))
-    found: dict[int, list[Leg]] = {}
+    found: dict[tuple[int, int], list[Leg]] = {}
     columns = (
+        subflows_of(rows).tolist(),
         numbers(rows, "seq").tolist(),
         numbers(rows, "time_ps").astype(np.int64).tolist(),
         rows.column("device").combine_chunks().dictionary_decode().to_pylist(),
@@ -158,9 +137,9 @@ def legs(result: Result, flow: int, kind: str) -> dict[int, list[Leg]]:
         rows.column("queue_bytes").to_pylist(),
         numbers(rows, "wire_bytes").tolist(),
     )
-    for number, time, device, travel, links, queued, size in zip(*columns, strict=True):
+    for subflow, number, time, device, travel, links, queued, size in zip(*columns, strict=True):
         leg = Leg(time, device, travel, links, queued[0] if queued else 0, size)
-        found.setdefault(int(number), []).append(leg)
+        found.setdefault((subflow, number), []).append(leg)
     return found
 
 
@@ -184,11 +163,12 @@ def passed_by_flow(packets: pa.Table, flows: list[int]) -> dict[int, Passed]:
     columns = (
         numbers(rows, "flow").tolist(),
         rows.column("kind").combine_chunks().dictionary_decode().to_pylist(),
+        numbers(rows, "subflow").tolist(),
         numbers(rows, "seq").tolist(),
         numbers(rows, "ack").tolist(),
         numbers(rows, "time_ps").astype(np.int64).tolist(),
         rows.column("interface").combine_chunks().dictionary_decode().to_pylist(),
     )
-    for flow, kind, seq, ack, time, link in zip(*columns, strict=True):
-        found[flow].setdefault((kind, seq if kind == "data" else ack), []).append((time, link))
+    for flow, kind, subflow, seq, ack, time, link in zip(*columns, strict=True):
+        found[flow].setdefault((kind, subflow, seq if kind == "data" else ack), []).append((time, link))
     return found

@@ -9,7 +9,7 @@ use crate::engine::Sim;
 use crate::faults::Step;
 use crate::ids::{FlowId, LinkId, NodeId};
 use crate::outcome::Values;
-use crate::packet::RETRANSMIT;
+use crate::packet::{Packet, RETRANSMIT};
 use crate::switch::{Seen, State};
 use serde_json::{Value, json};
 use spinewise_policy::{Decides, Kind, Rule, Sees, Sheet, Way};
@@ -24,6 +24,7 @@ struct Row<'a> {
     choice: &'a Choice,
     /// The flow of its packet.
     flow: FlowId,
+    subflow: u16,
     /// The scheme that chose, by its place among all.
     scheme: u8,
     /// The first of its rules among those of all.
@@ -43,6 +44,7 @@ columns! {
         choice: u32, "", "number of the choice, in order of time: all of its candidates share it" => row.number;
         time_ps: u64, "ps", "when the packet's path was chosen" => row.choice.at.0;
         flow: u32, "", "number of the flow" => row.flow.number();
+        subflow: u16, "", "MPTCP subflow, or queue pair of a split message, from 1; 0: none" => row.subflow;
         device: Word32, "", "where: the sending host, or the switch" => Word32(row.choice.node.number());
         scheme: Word8, "", "the scheme that chose" => Word8(row.scheme);
         kind: Word8, "", "data or ack" => Word8(u8::from(row.choice.packet.kind == Kind::Ack));
@@ -96,6 +98,7 @@ columns! {
 struct Lost<'a> {
     loss: &'a Loss,
     flow: FlowId,
+    subflow: u16,
     rerouted: u64,
 }
 
@@ -105,6 +108,7 @@ columns! {
     LOSS_COLUMNS: LossTable, |row: &Lost<'_>| {
         time_ps: u64, "ps", "when the loss was found: for a packet lost on a link, when it would have arrived" => row.loss.at.0;
         flow: u32, "", "number of the flow" => row.flow.number();
+        subflow: u16, "", "MPTCP subflow, or queue pair of a split message, from 1; 0: none" => row.subflow;
         kind: Word8, "", "data or ack" => Word8(u8::from(row.loss.packet.kind == Kind::Ack));
         seq: u64, "bytes", "first payload byte of data; next byte expected of an acknowledgement" => row.loss.packet.seq;
         retransmit: bool, "", "data: these bytes had been sent before; ack: those it acknowledges had"
@@ -139,13 +143,19 @@ fn losses(sim: &Sim<'_>, choices: &Choices) -> (Vec<Values>, Value) {
     let topology = &sim.net.topology;
     let mut table = LossTable::with_capacity(choices.losses.len());
     for loss in &choices.losses {
-        let flow = sim.world.flows.flow_of(loss.packet.subflow());
-        table.push(&Lost { loss, flow, rerouted: rerouted(sim, loss) });
+        let (flow, subflow) = numbers(sim, &loss.packet);
+        table.push(&Lost { loss, flow, subflow, rerouted: rerouted(sim, loss) });
     }
     let devices = worded(&mut table.device, |node| topology.node_name(NodeId::new(node)));
     let links = worded(&mut table.link, |link| topology.link_name(LinkId::new(link)));
     let words = json!({"kind": KINDS, "fate": Fate::NAMES, "device": devices, "link": links});
     (table.close(), words)
+}
+
+/// The flow of a packet, and its subflow, from 1; 0 if the flow has none.
+fn numbers(sim: &Sim<'_>, packet: &Packet) -> (FlowId, u16) {
+    let flows = &sim.world.flows;
+    (flows.flow_of(packet.subflow()), flows.path_of(packet.subflow()).map_or(0, |path| path as u16 + 1))
 }
 
 /// Returns when the switch that had sent a packet towards the place of its loss next used other routes; 0 for never.
@@ -231,11 +241,12 @@ impl Rows {
             None if self.choosers[chooser].sees.decides != Decides::Chooses => Word8(3),
             None => Word8::NONE,
         };
-        let (flow, scheme) = (sim.world.flows.flow_of(choice.packet.subflow()), chooser as u8);
+        let ((flow, subflow), scheme) = (numbers(sim, &choice.packet), chooser as u8);
         for (candidate, (path, &way)) in found.iter().zip(ways).enumerate() {
             let chosen = candidate == usize::from(choice.chosen);
             let offered = candidate < offered;
-            let row = Row { number, choice, flow, scheme, first_rule, acts, way, chosen, offered, path, least };
+            let row =
+                Row { number, choice, flow, subflow, scheme, first_rule, acts, way, chosen, offered, path, least };
             self.table.push(&row);
             path.hops.iter().for_each(|hop| self.hops.push(hop));
             self.offsets.push(self.hops.links.len() as u32);

@@ -1,9 +1,12 @@
 //! The choice trace: the observations and the actual state, the same in every engine, without effect on the run.
 
-use crate::common::{events, graph, link, merged, resolved, run, trace_column as column, traced as traced_with};
+use crate::common::{
+    events, graph, link, loss_column, merged, resolved, run, trace_column as column, traced as traced_with, whole,
+};
 use serde_json::{Value, json};
+use spinewise_policy::Kind;
 use spinewise_sim::bank::{Entry, REGISTRY};
-use spinewise_sim::outcome::Outcome;
+use spinewise_sim::outcome::{Outcome, PACKET_COLUMNS};
 use spinewise_sim::setup::{Failure, Tuning};
 use spinewise_sim::spec::SpecError;
 use spinewise_sim::trace::{Trace, simulate};
@@ -309,6 +312,47 @@ fn behind_a_choice_that_leaves_more_to_choose_stands_the_best_path() {
     assert_eq!((paths[at_edge], slowest[at_edge]), (2, 10_000_000_000), "by the core that is not slow");
     assert!(device.iter().any(|&node| word(&trace, "device", node) == "switch4"), "aggregation switches choose too");
     assert!(outcome.report["finished"] == 1);
+}
+
+#[test]
+fn subflows_are_numbered_as_in_a_capture() {
+    let list: Vec<Value> =
+        (0..4).map(|n| json!({"src": 4 + n, "dst": 0, "size_bytes": 300_000, "start_ns": 0})).collect();
+    let base = json!({
+        "topology": {"leaves": 2, "spines": 4, "hosts_per_leaf": 4}, "switch": {"buffer_bytes": 30_000},
+        "traffic": [{"kind": "flows", "list": list}], "metrics": {"capture": {"at": ["host4"]}},
+    });
+    let split = json!({
+        "preset": "dcqcn-paper",
+        "switch": {"pfc": false, "buffer_bytes": 72_000, "ecn_min_bytes": 20_000, "ecn_max_bytes": 25_000},
+        "transport": {"recovery": "irn", "queue_pairs": 4, "queue_pair_use": "split"},
+    });
+    for (change, subflows) in [
+        (json!({"preset": "datacenter"}), BTreeSet::from([0])),
+        (json!({"preset": "datacenter", "transport": {"kind": "mptcp", "subflows": 4}}), (1..=4).collect()),
+        (split, (1..=4).collect()),
+    ] {
+        let (outcome, trace) = traced(&merged(&base, &change), &[0]);
+        let captured = outcome.packets.as_ref().expect("packets were captured");
+        let of_capture = |name: &str| {
+            let place = PACKET_COLUMNS.iter().position(|column| column.name == name);
+            whole(&captured.rows[place.unwrap_or_else(|| panic!("no column {name}"))])
+        };
+        let [kind, outbound, number, seq] = ["kind", "outbound", "subflow", "seq"].map(of_capture);
+        let mine = |&row: &usize| outbound[row] == 1 && kind[row] == Kind::Data as u64;
+        let mut sent: Vec<(u64, u64)> = (0..seq.len()).filter(mine).map(|row| (number[row], seq[row])).collect();
+        let [kind, chosen, number, seq] = ["kind", "chosen", "subflow", "seq"].map(|name| column(&trace, name));
+        let mine = |&row: &usize| chosen[row] == 1 && kind[row] == 0;
+        let mut chose: Vec<(u64, u64)> = (0..seq.len()).filter(mine).map(|row| (number[row], seq[row])).collect();
+        sent.sort_unstable();
+        chose.sort_unstable();
+        assert_eq!(chose, sent, "{change}");
+        assert_eq!(chose.iter().map(|&(subflow, _)| subflow).collect::<BTreeSet<_>>(), subflows, "{change}");
+        let [kind, number, seq] = ["kind", "subflow", "seq"].map(|name| loss_column(&trace, name));
+        let lost: Vec<(u64, u64)> =
+            (0..seq.len()).filter(|&row| kind[row] == 0).map(|row| (number[row], seq[row])).collect();
+        assert!(!lost.is_empty() && lost.iter().all(|packet| sent.contains(packet)), "{change}: {lost:?}");
+    }
 }
 
 #[test]

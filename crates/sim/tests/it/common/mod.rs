@@ -220,7 +220,7 @@ pub(crate) fn loss_column(trace: &Trace, name: &str) -> Vec<u64> {
 }
 
 /// Whole numbers.
-fn whole(values: &Values) -> Vec<u64> {
+pub(crate) fn whole(values: &Values) -> Vec<u64> {
     match values {
         Values::U8(v) => v.iter().map(|&x| x.into()).collect(),
         Values::U16(v) => v.iter().map(|&x| x.into()).collect(),
