@@ -19,7 +19,12 @@ def json_text(value: object, *, default: Callable[[object], object] | None = Non
         ValueError: a number in it is not finite.
         TypeError: JSON cannot represent something in it, and there is no `default`.
     """
-    return msgspec.json.format(json.dumps(value, allow_nan=False, default=default), indent=2)
+    text = json.dumps(value, allow_nan=False, default=default)
+    try:
+        return msgspec.json.format(text, indent=2)
+    except msgspec.DecodeError:
+        # The name of a file that is not UTF-8.
+        return json.dumps(value, allow_nan=False, default=default, indent=2)
 
 
 def write_json(path: Path, value: object) -> None:

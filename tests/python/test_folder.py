@@ -78,7 +78,7 @@ def test_existing_results_are_never_replaced_unasked(tmp_path: Path) -> None:
 
 
 def test_results_that_appear_while_running_are_not_replaced(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match="meanwhile") as caught, new_results(tmp_path / "out") as target:
+    with pytest.raises(SpecError, match="in the meantime") as caught, new_results(tmp_path / "out") as target:
         (target / "run.json").write_text("late")
         write(tmp_path / "out", "early")
     assert "--force" not in str(caught.value)
@@ -190,6 +190,16 @@ def test_results_within_results_are_ours_as_well(tmp_path: Path) -> None:
     (tmp_path / "out" / "figures" / "mine.png").unlink()
     write(tmp_path / "out", "new", force=True)
     assert content(tmp_path / "out") == "new"
+
+
+def test_other_results_within_results_are_named_and_kept(tmp_path: Path) -> None:
+    """A run that was put into the folder of another was removed with it."""
+    write(tmp_path / "out", "old")
+    write(tmp_path / "out" / "other", "precious")
+    with pytest.raises(SpecError, match="found other/, which has results of its own") as caught:
+        write(tmp_path / "out", force=True)
+    assert caught.value.key == "--out"
+    assert (content(tmp_path / "out"), content(tmp_path / "out" / "other")) == ("old", "precious")
 
 
 def test_many_foreign_files_are_counted(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_parts_that_share_a_name_are_told_apart(spec: Path, tmp_path: Path) -> N
     folders = [tmp_path / name for name in ("a", "b", "c")]
     for folder, scheme in zip(folders, ("ecmp", "letflow", "letflow"), strict=True):
         assert main(["run", str(spec), "--set", f"scheme.name={scheme}", "--out", str(folder)]) == 0
-    found = [source.read(str(folder), "") for folder in folders]
+    found = [source.read(str(folder), source.OfStudy("")) for folder in folders]
     made = source.page(found, source.side_by_side(found), Making(Block(), False, lambda _: lambda _: None))
     name = found[0].found.spec["name"]  # type: ignore[union-attr, index]
     wanted = [f"{name} (ecmp)", f"{name} (letflow, b)", f"{name} (letflow, c)"]

@@ -111,7 +111,7 @@ def test_a_study_of_faults_shows_its_tables_and_a_bar_a_scheme(tmp_path: Path) -
 def test_a_study_of_faults_that_an_older_version_wrote_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "resilience.json").write_text('{"format": "spinewise-resilience-1"}')
     with pytest.raises(SpecError, match="makes it again"):
-        source.read(str(tmp_path), "")
+        source.read(str(tmp_path), source.OfStudy(""))
 
 
 def test_kept_evidence_shows_every_verdict_and_draws_its_panels(tmp_path: Path) -> None:

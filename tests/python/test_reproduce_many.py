@@ -239,6 +239,24 @@ def test_stored_without_runs_for_any_claim_is_brief_and_writes_nothing(
     assert (tmp_path / "out" / "tiny-1" / "report.md").is_file()
 
 
+def test_what_is_stored_is_reported_beside_a_sweep_and_with_its_failures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The store had to be free, and failures of its runs were told as runs that nobody had made."""
+    folder = sample_papers.written(tmp_path / "papers")
+    text = (folder / "tiny" / "fig02.py").read_text()
+    (folder / "tiny" / "fig02.py").write_text(text.replace("Run(name,", 'Run("broken" if long == 7000 else name,'))
+    words = ["reproduce", "all", "--papers", str(folder), "--store", str(tmp_path / "store"), "--quick"]
+    assert main([*words, "--out", str(tmp_path / "out")]) == 1
+    capsys.readouterr()
+    with store.opened(tmp_path / "store"):
+        assert main([*words, "--stored", "--out", str(tmp_path / "again")]) == 1
+    assert "failed: broken at x=0.3, seed 1, longer: ValueError: it is broken" in capsys.readouterr().out
+    report = (tmp_path / "again" / "report.md").read_text()
+    assert "The same command with --force makes what is missing." in report
+    assert report == (tmp_path / "out" / "report.md").read_text()
+
+
 def test_of_many_forms_that_are_missing_a_few_are_named() -> None:
     counts = {f"form {n}": 5 for n in range(60)}
     assert lacking_briefly(counts) == "300 runs of 60 forms, such as 5 runs of form 0; 5 runs of form 1"
@@ -321,6 +339,15 @@ def test_provenance_of_several_is_that_of_all() -> None:
     assert line == "effort: full · version 0.1.0 · engine abababababab · seeds 1 to 3 · 15 runs of 22 · " + (
         "run on 2026-01-01 to 2026-01-02"
     )
+
+
+def test_every_engine_of_several_is_named() -> None:
+    """Only that of the first experiment was."""
+    parts = [
+        Provenance(Effort.FULL, (), "ab" * 32, (1,), (), 1, earlier=("ef" * 32,)),
+        Provenance(Effort.FULL, (), "cd" * 32, (1,), (), 1, earlier=("ab" * 32,)),
+    ]
+    assert "engine abababababab, some forms efefefefefef, cdcdcdcdcdcd" in Provenance.together(parts).line
 
 
 # ---- killed ----

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -234,6 +235,19 @@ def test_bad_input(make: Callable[[], Plan], key: str, value: str, allowed: str)
     assert caught.value.key == key
     assert value in caught.value.value
     assert allowed in caught.value.allowed
+
+
+@pytest.mark.parametrize("empty", ["faults", "fabrics"])
+def test_no_faults_and_no_fabrics_are_refused(empty: str) -> None:
+    given: Any = {empty: []}
+    with pytest.raises(SpecError, match=rf"--{empty} = \(none\)"):
+        study("ecmp", quick=True, **given)
+
+
+def test_what_cannot_watch_runs_is_refused() -> None:
+    monitor: Any = object()
+    with pytest.raises(TypeError, match="monitor"):
+        study("ecmp", quick=True, monitor=monitor)
 
 
 def test_one_seed_has_no_interval_and_no_brackets() -> None:

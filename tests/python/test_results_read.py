@@ -17,6 +17,7 @@ import spinewise as sw
 from samples import TINY_SPEC
 from spinewise import Result, SpecError, compare, read, run, write
 from spinewise.cli import main
+from spinewise.lab import cost, machine
 from spinewise.runs import formats
 
 
@@ -144,7 +145,21 @@ def test_folders_of_other_results_are_told_apart(tmp_path: Path, kind: formats.F
     with pytest.raises(SpecError) as caught:
         Result.read(tmp_path)
     assert caught.value.key == "RUN"
-    assert ("a device" if kind is formats.RUN else f"spinewise {kind.kind}") in str(caught.value.hint)
+    assert ("a device" if kind is formats.RUN else kind.by) in str(caught.value.hint)
+
+
+def test_costs_of_an_agent_are_results_that_may_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--force` refused what the same command had written."""
+    monkeypatch.setattr(machine, "looked_at", lambda: None)
+    monkeypatch.setattr(cost, "measured", lambda *_: cost.Costs([], 1, 1, 0.1, 2))
+    words = ["lab", "cost", "--out", str(tmp_path / "cost")]
+    assert main(words) == 0
+    assert main([*words, "--force"]) == 0
+    assert json.loads((tmp_path / "cost" / "cost.json").read_text())["format"] == "spinewise-cost-1"
+    assert main(["report", str(tmp_path / "cost"), "--out", str(tmp_path / "page.html")]) == 2
+    assert "results of `spinewise lab cost`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["none", "file"])

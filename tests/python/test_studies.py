@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -20,7 +21,7 @@ from spinewise.specs.spec import load
 from spinewise.studies import conduct, file
 from spinewise.studies.conduct import Conducted, Conductor
 from spinewise.studies.metrics import Metric, metric
-from spinewise.studies.study import Study
+from spinewise.studies.study import Cell, Study
 from spinewise.sweeps import store
 from spinewise.sweeps.local import Local
 from spinewise.sweeps.sequential import Stop
@@ -355,6 +356,34 @@ def test_a_bound_on_the_interval_may_be_a_share_in_percent(tmp_path: Path) -> No
     for until_ci in ("x", 5.0, 0):
         with pytest.raises(sw.SpecError, match=r"--until-ci = .*: allowed is a share above 0 and at most 1"):
             study(tmp_path, until_ci=until_ci)
+
+
+GREATEST = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("seeds", "spec", "key"),
+    [
+        ("seeds = 2", f"seed = {GREATEST}", "study.seeds"),
+        ("[stop]\nuntil_ci = '2%'\nmax_seeds = 9", f"seed = {GREATEST - 7}", "stop.max_seeds"),
+    ],
+)
+def test_seeds_that_no_run_has_are_refused(tmp_path: Path, seeds: str, spec: str, key: str) -> None:
+    """They overflowed when the runs were stored."""
+    (tmp_path / "tiny.toml").write_text(f"{spec}\n{samples.TINY_TOML}")
+    (tmp_path / "study.toml").write_text(f'[study]\nspec = "tiny.toml"\n{seeds}\n')
+    with pytest.raises(SpecError, match=str(GREATEST)) as refused:
+        Study.of(file.read(tmp_path / "study.toml"))
+    assert refused.value.key == key
+
+
+def test_a_large_grid_is_reported_in_no_time() -> None:
+    """Every cell was compared with every other, once for each metric."""
+    cells = [Cell({"scheme": one, "k": k}, {}) for one in ("ecmp", "rps") for k in range(20_000)]
+    found = Study("large", ["scheme", "k"], cells, [], [1], [])
+    start = time.process_time()
+    assert [found.baseline(cell) for cell in range(len(cells))] == [*range(20_000), *range(20_000)]
+    assert time.process_time() - start < 5.0
 
 
 def test_seeds_are_added_where_the_mean_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

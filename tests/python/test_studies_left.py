@@ -149,6 +149,12 @@ loads = [0.1, 2.0]
 """
 
 
+def test_runs_that_were_left_are_not_said_to_be_stored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = place(tmp_path)
+    assert main(["sweep", str(path), "--store", str(tmp_path / "store"), "--budget", "1e-9s"]) == 3
+    assert "0 runs, 0 made now; in " in capsys.readouterr().out
+
+
 def test_what_metrics_leave_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Flows that did not finish, overloaded points and warnings, by the numbers and in the words of compare."""
     path, words = place(tmp_path, CUT_SHORT), ["--store", str(tmp_path / "store"), "--jobs", "2"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import math
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,9 @@ from hypothesis import strategies as st
 import samples
 import spinewise as sw
 from spinewise import core
+from spinewise.comparison import measured
+from spinewise.own.texts import imported
+from spinewise.resilience import recorded
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
 from spinewise.sweeps import basics, sources, store
@@ -77,6 +82,27 @@ def swept(wanted: list[Task], place: Path, **options: Any) -> Swept:
 
 
 # ---- what a run is known by ----
+
+
+HARMLESS = {
+    # The engine has a digest of its own; these declare its replies.
+    "__init__.py", "core.py", "replies.py", "shapes.py", "sweeps/measures.py",
+    # Errors, and what results are written to and read from.
+    "errors.py", "own/__init__.py", "own/copies.py", "runs/__init__.py", "runs/folder.py", "runs/formats.py",
+    "runs/kept.py", "runs/packets.py", "runs/trace.py", "specs/spec.py", "writing.py",
+}  # fmt: skip
+"""Sources that measurements import, and that decide none of their values."""
+
+
+@pytest.mark.parametrize("function", [measured.measure, basics.numbers, recorded.record])
+def test_a_digest_has_every_source_that_decides_a_measurement(function: FunctionType) -> None:
+    """Names of transports and sizes of units were outside: stored values stayed when they changed."""
+    file = sources.file_of(function)
+    inside = {*sources.with_imports(file, sources.root_of(file)), *sources.common()}
+    names = {name for one in inside for name in imported(ast.parse(one.read_bytes()), sources.module_of(one))}
+    found = {sources.source_of(name, sources.PACKAGE) for name in names if name.startswith("spinewise")}
+    outside = {one.relative_to(sources.PACKAGE).as_posix() for one in found - inside if one is not None}
+    assert outside <= HARMLESS
 
 
 def test_the_digest_of_the_engine_is_that_of_its_sources() -> None:

@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -226,6 +227,16 @@ def test_a_damaged_ledger_is_told_as_such(tmp_path: Path) -> None:
     file.write_bytes(whole[:100] + b"\xff" * (len(whole) - 100))
     with pytest.raises(SpecError, match="its ledger is damaged"):
         swept(tasks(3), place)
+
+
+def test_a_damaged_ledger_can_be_moved_away(tmp_path: Path, runs: list[int]) -> None:
+    """As the error says; what was left of the store was then refused as no part of one."""
+    place = tmp_path / "store"
+    swept([replace(one, flows=True) for one in tasks(2)], place)
+    (place / "views").mkdir(exist_ok=True)
+    (place / store.LEDGER).rename(place / "ledger.sqlite.damaged")
+    assert len(swept(tasks(2), place).made) == 2
+    assert len(runs) == 4
 
 
 def test_a_damaged_measurement_is_made_again(tmp_path: Path, runs: list[int]) -> None:

@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from spinewise.errors import SpecError, nearest
 from spinewise.measures import units
+from spinewise.reading import printable
 
 NOTHING = "(nothing)"
 OF_SPEC = {
@@ -257,6 +258,29 @@ def place(text: str) -> str:
     if not text.strip():
         raise UnfitError(text, "a name of 1 to 255 characters")
     return text
+
+
+def refuse_unfit(args: argparse.Namespace) -> None:
+    """Refuse options of a command that contradict each other, or do nothing.
+
+    Raises:
+        SpecError: naming the option.
+    """
+    out = getattr(args, "out", None)
+    if getattr(args, "force_of_out", False) and args.force and out is None:
+        raise SpecError("--force", "(given)", "together with --out", "nothing is written without it")
+    refuse_within(out, getattr(args, "store", None))
+
+
+def refuse_within(out: str | None, store: str | None) -> None:
+    """Refuse a store inside the folder of new results, which could then not be put in place once all runs are made.
+
+    Raises:
+        SpecError: naming the store.
+    """
+    if out is not None and store is not None and Path(store).resolve().is_relative_to(Path(out).resolve()):
+        allowed = f"a folder outside {printable(out)}, which new results are written to"
+        raise SpecError("--store", printable(store), allowed)
 
 
 def names(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spinewise.cli.arguments import Override, numbers, place, share, whole
+from spinewise.cli.arguments import numbers, place, whole
 from spinewise.cli.pieces import (
     Commands,
     add_budget,
@@ -11,8 +11,10 @@ from spinewise.cli.pieces import (
     add_jobs,
     add_output,
     add_scheme_file,
+    add_set,
     add_spec,
     add_store,
+    add_until_ci,
     lazily,
     new_command,
 )
@@ -62,19 +64,12 @@ def add_sweep(commands: Commands) -> None:
         " kept as it ends; the same command continues where the study stopped.",
     )
     parser.add_argument("study", metavar="STUDY.toml", help="the study, see docs/sweeps.md")
-    parser.add_argument(
-        "--set", action=Override, default=[], metavar="KEY=VALUE", help="override a key of its spec; may be repeated"
-    )
+    add_set(parser, "a key of its spec")
     add_scheme_file(parser, "grid.schemes")
     add_engine(parser)
     add_store(parser, "results/store")
     add_budget(parser)
-    parser.add_argument(
-        "--until-ci",
-        type=share,
-        metavar="PERCENT",
-        help="add seeds until the first metric is known to within this, such as 2%% [stop.until_ci]",
-    )
+    add_until_ci(parser, "add seeds until the first metric is known to within this, such as 2%% [stop.until_ci]")
     parser.add_argument("--retry-failed", action="store_true", help="retry runs that failed before")
     parser.add_argument(
         "--dry-run", action="store_true", help="only say how many runs there are and how long they take"
@@ -96,9 +91,7 @@ def add_resilience(commands: Commands) -> None:
         nargs="?",
         help="your own spec with [[fault]] tables [two fabrics, ten faults]",
     )
-    parser.add_argument(
-        "--set", action=Override, default=[], metavar="KEY=VALUE", help="override a key of the spec; may be repeated"
-    )
+    add_set(parser, "a key of your own spec")
     parser.add_argument(
         "--schemes",
         metavar="A,B,…",
@@ -110,10 +103,10 @@ def add_resilience(commands: Commands) -> None:
     parser.add_argument(
         "--seeds", type=whole(1, 10_000), metavar="N", help="repeats, each with its own traffic [3, with --quick 1]"
     )
-    parser.add_argument("--quick", action="store_true", help="shorter runs, one seed")
+    parser.add_argument("--quick", action="store_true", help="shorter runs, one seed; with a spec one seed")
     add_engine(parser)
     add_store(parser)
-    add_output(parser, "tables and the figure")
+    add_output(parser, "tables, and without a spec the figure,")
 
 
 def add_reproduce(commands: Commands) -> None:

@@ -18,15 +18,24 @@ def chosen(args: argparse.Namespace) -> Iterator[Engine]:
     Raises:
         SpecError: the options do not fit, or there is no such cluster.
     """
+    refuse_unfit(args)
     if args.engine == "local":
-        if args.address is not None:
-            raise SpecError("--address", args.address, "together with --engine ray", "a local run needs none")
         yield Local(args.jobs)
         return
     from spinewise.sweeps import ray  # noqa: PLC0415 - Ray is an extra
 
+    with ray.connected(ray.imported(), args.address, args.jobs):
+        yield ray.Ray(args.address)
+
+
+def refuse_unfit(args: argparse.Namespace) -> None:
+    """Refuse `--address` where it names no engine, or contradicts `--jobs`.
+
+    Raises:
+        SpecError: naming the option.
+    """
+    if args.address is not None and args.engine == "local":
+        raise SpecError("--address", args.address, "together with --engine ray", "a local run needs none")
     if args.address is not None and args.jobs is not None:
         hint = "a running cluster already has its processors"
         raise SpecError("--jobs", args.jobs, "nothing together with --address", hint)
-    with ray.connected(ray.imported(), args.address, args.jobs):
-        yield ray.Ray(args.address)

@@ -7,6 +7,7 @@ input, 3 a budget ended before all runs, 130 Ctrl-C, 143 terminated.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
@@ -18,7 +19,7 @@ from types import FrameType
 from typing import NoReturn, TextIO
 
 from spinewise.cli import completions, exits, streams
-from spinewise.cli.arguments import normal
+from spinewise.cli.arguments import normal, refuse_unfit
 from spinewise.cli.parser import build_parser
 from spinewise.errors import SchemeError, SpecError
 from spinewise.interop.text import InteropWarning
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A terminal that is closed; under nohup it is ignored, and stays so.
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             signal.signal(signal.SIGHUP, terminate)
+        refuse_unfit(args)
         with notes_on_stderr():
             code: int = args.command(args)
         sys.stdout.flush()
@@ -62,6 +64,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone, as with `| head`. That is not an error.
         streams.silence()
         code = 0
+    except OSError as error:
+        if error.errno not in NAMELESS or error.filename is None:
+            raise
+        code = refuse(nameless(error), as_json=args.json)
     return code
 
 
@@ -164,6 +170,17 @@ def forbidden(error: PermissionError) -> SpecError:
     """The error about a file or folder that this user is not permitted to read."""
     name = "(a file)" if error.filename is None else printable(error.filename)
     return SpecError("(permission)", name, "a file or folder that you may read", error.strerror or str(error))
+
+
+NAMELESS = (errno.ENAMETOOLONG, errno.ELOOP)
+"""What the system says of a name that no file can have, or of links that lead nowhere, wherever it is looked up."""
+
+
+def nameless(error: OSError) -> SpecError:
+    """The error about a name that no file or folder has."""
+    return SpecError(
+        "(name)", printable(error.filename), "the name of a file or folder, of 1 to 255 bytes", error.strerror
+    )
 
 
 def scheme_failed(error: SchemeError, *, as_json: bool, unkept: bool) -> int:

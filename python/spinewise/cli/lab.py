@@ -17,8 +17,9 @@ from spinewise.lab import build, machine, measure, seen, show, state
 from spinewise.lab import cost as costs
 from spinewise.lab import sight as sights
 from spinewise.lab import study as studies
-from spinewise.lab.plan import Plan, Steering, checked_name, name_of, plan_of
+from spinewise.lab.plan import Plan, Steering, checked_name, laid_out, name_of, plan_of
 from spinewise.measures.plain import without_nan
+from spinewise.runs import formats
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import Result
 from spinewise.shapes import Spec
@@ -193,7 +194,7 @@ def sight(args: argparse.Namespace) -> int:
         by_scheme = {label: {side: asdict(one) for side, one in found.items()} for label, found in agreed.items()}
         record = without_nan(by_scheme)
         if folder is not None:
-            write_json(folder / "agreement.json", record)
+            write_json(folder / formats.SIGHT.record, without_nan({"format": formats.SIGHT.name} | by_scheme))
             terminal.write(folder / "agreement.txt", show.agreement(agreed))
     if args.json:
         print_json(record)
@@ -219,7 +220,7 @@ def cost(args: argparse.Namespace) -> int:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
         found = costs.measured(args.rounds, args.seconds, lambda text: streams.complain(f"lab: {text}"))
         if folder is not None:
-            write_json(folder / "cost.json", asdict(found))
+            write_json(folder / formats.COST.record, {"format": formats.COST.name} | asdict(found))
             terminal.write(folder / "cost.txt", show.cost(found))
     if args.json:
         print_json(asdict(found))
@@ -231,7 +232,7 @@ def cost(args: argparse.Namespace) -> int:
 def sensed(args: argparse.Namespace) -> int:
     """Show what the scheme of a run saw."""
     result = Result.read(args.run)
-    found, ways = seen.seen(result), seen.paths(plan_of(result.spec, "run"))
+    found, ways = seen.seen(result), seen.paths(laid_out(result.spec, "run"))
     if args.json:
         print_json({"seen": [asdict(one) for one in found], "paths": [asdict(one) for one in ways]})
     elif not found:
@@ -246,8 +247,8 @@ def standing(given: Spec, made: Plan) -> Iterator[None]:
     """A lab that is up and held: the existing one, if it was built by this plan, or a temporary one."""
     with state.held(made.name):
         kept = state.read(made.name)
-        if kept is None:
-            build.up(given, made)
+        if kept is None or kept.temporary:
+            build.up(given, made, temporary=True)
             try:
                 yield
             finally:

@@ -20,7 +20,9 @@ from spinewise.cli.pieces import (
     add_code,
     add_output,
     add_own_scheme,
+    add_set,
     add_spec,
+    add_until_ci,
     new_command,
 )
 
@@ -244,6 +246,8 @@ def add_report(commands: Commands) -> None:
     parser.add_argument(
         "--store", default="results/store", metavar="DIR", help="the store with the runs of a study [results/store]"
     )
+    add_set(parser, "a key of the spec of a study, as in its `sweep`")
+    add_until_ci(parser, "show the seeds of a study that `sweep` added with this [stop.until_ci]")
 
 
 def add_query(commands: Commands) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TypeAlias
 
-from spinewise.cli.arguments import Override, Parser, place, span, whole
+from spinewise.cli.arguments import Override, Parser, place, share, span, whole
 from spinewise.scenarios import spec_path
 
 Command = Callable[[argparse.Namespace], int]
@@ -44,19 +44,26 @@ def add_spec(parser: argparse.ArgumentParser) -> None:
         metavar="SPEC.toml",
         help="what to simulate: a file, the name of a scenario, or - for standard input",
     )
+    add_set(parser, 'a key of the spec, such as "traffic[0].load=0.5"')
+
+
+def add_set(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add overrides of `what`."""
     parser.add_argument(
-        "--set",
-        action=Override,
-        default=[],
-        metavar="KEY=VALUE",
-        help='override a key of the spec, such as "traffic[0].load=0.5"; may be repeated',
+        "--set", action=Override, default=[], metavar="KEY=VALUE", help=f"override {what}; may be repeated"
     )
+
+
+def add_until_ci(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the bound that the seeds of a study depend on; `what` says what it does."""
+    parser.add_argument("--until-ci", type=share, metavar="PERCENT", help=what)
 
 
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the options for the results folder."""
     parser.add_argument("--out", type=place, metavar="DIR", help=f"write {what} into this new folder")
     parser.add_argument("--force", action="store_true", help="replace existing results")
+    parser.set_defaults(force_of_out=True)
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:

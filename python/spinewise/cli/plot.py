@@ -14,7 +14,7 @@ from spinewise.errors import SpecError, nearest
 from spinewise.figures.kinds import Kind, UnfitError
 from spinewise.figures.of_run import KINDS as RUN_KINDS
 from spinewise.reading import printable
-from spinewise.runs import formats, kept
+from spinewise.runs import formats, kept, owned
 from spinewise.runs.folder import new_results
 from spinewise.runs.result import Result
 from spinewise.show import style, terminal
@@ -42,9 +42,10 @@ def command(args: argparse.Namespace) -> int:
 def draw(args: argparse.Namespace, results: Results, kinds: dict[str, Kind[Results]]) -> int:
     """Draw some of `kinds`, or all that fit."""
     source = Path(args.results)
-    wanted = [known(name, kinds) for name in args.kind] or list(kinds)
+    wanted = list(dict.fromkeys(known(name, kinds) for name in args.kind)) or list(kinds)
     endings = formats_of(args.format)
     out = Path(args.out) if args.out is not None else source / FOLDER
+    refuse_results(out)
     written: list[str] = []
     left_out: dict[str, str] = {}
     with new_results(out, force=args.force) as target:
@@ -60,7 +61,7 @@ def draw(args: argparse.Namespace, results: Results, kinds: dict[str, Kind[Resul
         record = {
             "format": formats.PLOT.name,
             "version": core.version(),
-            "of": str(source),
+            "of": printable(source),
             "figures": written,
             "left_out": left_out,
         }
@@ -73,6 +74,14 @@ def draw(args: argparse.Namespace, results: Results, kinds: dict[str, Kind[Resul
     for name, why in left_out.items():
         console.print(f"left out {name}: {why}", markup=False)
     return 0
+
+
+def refuse_results(out: Path) -> None:
+    """Refuse a folder that has other results than figures: not even --force replaces those by figures."""
+    for kind in owned.kinds_in(out):
+        if kind is not formats.PLOT:
+            allowed = f"a new folder, such as {printable(out / FOLDER)}, or with --force one of figures"
+            raise SpecError("--out", printable(out), allowed, f"it has results of `{kind.by}`")
 
 
 def known(name: str, kinds: dict[str, Kind[Results]]) -> str:

@@ -23,7 +23,8 @@ def command(args: argparse.Namespace) -> int:
     block = Block()
     with bars() as bar:
         making = Making(block, not args.no_rerun, partial(RunProgress, bar))
-        sources = [source.read(place, args.store, own) for place in args.results]
+        asked = source.OfStudy(args.store, own, args.set, args.until_ci)
+        sources = [source.read(place, asked) for place in args.results]
         together = source.side_by_side(sources)
         page = source.page(sources, together, making)
     size = write.write(write.document(page, block), args.out, force=args.force)

@@ -7,11 +7,12 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from spinewise.cli import exits
-from spinewise.cli.engines import chosen
+from spinewise.cli.arguments import refuse_within
+from spinewise.cli.engines import chosen, refuse_unfit
 from spinewise.cli.output import print_json
 from spinewise.errors import SpecError
 from spinewise.measures import units
@@ -24,7 +25,7 @@ from spinewise.reproduction.experiment import Effort
 from spinewise.reproduction.files import lacking_briefly, record
 from spinewise.reproduction.reproduce import Listed, Reproduction
 from spinewise.reproduction.suite import Part
-from spinewise.runs.folder import new_results
+from spinewise.runs.folder import check_writable, new_results
 from spinewise.runs.jobs import default_jobs
 from spinewise.show import terminal
 from spinewise.show.progress import BatchProgress, bars, say
@@ -39,35 +40,78 @@ def command(args: argparse.Namespace) -> int:
     start = time.monotonic()
     folder = reproduce.papers_folder(args.papers)
     if args.what == "list":
+        refuse_with_list(args)
         return show_list(folder, args)
     wanted = choice.choose(folder, args.what)
     effort = Effort.QUICK if args.quick else Effort.WHOLE if args.whole else Effort.FULL
     out = args.out or f"{DEFAULT_OUT}/{wanted.experiments[0].id if wanted.alone else wanted.name}"
+    refuse_within(out, args.store)
     if args.keep and effort is Effort.QUICK:
         raise SpecError("--keep", args.keep, "full effort, without --quick")
-    parts: list[Part] = []
+    if args.keep:
+        check_writable(Path(args.keep) / wanted.experiments[0].id, "--keep")
     if args.dry_run or args.stored:
+        refuse_unfit(args)
         parts = suite.planned(wanted, effort)
         with as_found(args.store) as ledger:
             if args.dry_run:
                 return show_ahead(*ahead.ahead(wanted.name, parts, ledger), effort, args)
             if not suite.some_complete(parts, ledger):
                 return show_missing(wanted, parts, ledger, args)
+            with new_results(out, force=args.force) as target:
+                swept = suite.stored(parts, ledger)
+                done = write(
+                    wanted, parts, swept, (suite.judged_part(part, swept) for part in parts), target=target, args=args
+                )
+        return told(done, out, args)
     with new_results(out, force=args.force) as target, opened(args.store) as ledger, chosen(args) as engine:
-        parts = parts or suite.planned(wanted, effort)
-        deadline = -math.inf if args.stored else math.inf if args.budget is None else start + args.budget
+        parts = suite.planned(wanted, effort)
+        deadline = math.inf if args.budget is None else start + args.budget
         with bars() as bar:
             monitor = BatchProgress(bar, sum(len(part.runs) for part in parts), wanted.name)
             with told_of_kept(args.store):
                 swept = suite.run(parts, ledger, engine=engine, monitor=monitor, deadline=deadline)
-        judged = suite.judged(parts, swept)
-        found = overview.write(wanted, kept(judged, parts, ledger, args.keep) if args.keep else judged, target)
-        alone = suite.judged_part(parts[0], swept) if wanted.alone and args.json else None
+        done = write(wanted, parts, swept, suite.judged(parts, swept), target=target, args=args)
+    return told(done, out, args)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written of the chosen experiments.
+
+    Attributes:
+        found: all of them.
+        alone: the only one, if its record is to be printed.
+        left: whether runs are missing that did not fail.
+    """
+
+    found: overview.Overview
+    alone: Reproduction | None
+    left: bool
+
+
+def write(
+    wanted: Choice,
+    parts: Sequence[Part],
+    swept: Swept,
+    judged: Iterable[Reproduction],
+    *,
+    target: Path,
+    args: argparse.Namespace,
+) -> Written:
+    """Write the experiments into a folder as they are judged, and keep their evidence if requested."""
+    found = overview.write(wanted, kept(judged, parts, swept.ledger, args.keep) if args.keep else judged, target)
+    alone = suite.judged_part(parts[0], swept) if wanted.alone and args.json else None
+    return Written(found, alone, bool(swept.left))
+
+
+def told(done: Written, out: str, args: argparse.Namespace) -> int:
+    """Show what was written, and return the exit code."""
     if args.json:
-        print_json(record(alone) if alone else overview.record(found))
+        print_json(record(done.alone) if done.alone else overview.record(done.found))
     else:
-        show(found, out)
-    return exits.FAILED if any(section.failed for section in found.sections) else exits.LEFT if swept.left else 0
+        show(done.found, out)
+    return exits.FAILED if any(section.failed for section in done.found.sections) else exits.LEFT if done.left else 0
 
 
 @contextmanager
@@ -87,6 +131,16 @@ def kept(judged: Iterable[Reproduction], parts: Sequence[Part], ledger: Ledger, 
         if not done.lacking:
             keeping.keep(part, done, ledger, Path(place))
         yield done
+
+
+def refuse_with_list(args: argparse.Namespace) -> None:
+    """Refuse options that do nothing where the experiments are only listed."""
+    for option in ("out", "force", "keep", "dry_run", "stored", "budget", "quick", "whole"):
+        if given := getattr(args, option):
+            name = f"--{option.replace('_', '-')}"
+            raise SpecError(
+                name, "(given)" if given is True else given, "nothing together with list, which runs nothing"
+            )
 
 
 def show_list(folder: Path, args: argparse.Namespace) -> int:

@@ -29,7 +29,11 @@ def own_spec(args: argparse.Namespace) -> int:
         if getattr(args, option):
             allowed = "nothing together with a spec, which has its own [[fault]] tables and [topology]"
             raise SpecError(f"--{option}", getattr(args, option), allowed)
-    seeds = 1 if args.quick and not args.seeds else args.seeds
+    if args.quick and args.seeds:
+        raise SpecError(
+            "--quick", f"together with --seeds {args.seeds}", "one of the two: with a spec it means one seed"
+        )
+    seeds = 1 if args.quick else args.seeds
     plan = own.Plan.of(load(args.spec, args.set), args.schemes, seeds, load_schemes(args.scheme_file))
     with ExitStack() as stack:
         folder = stack.enter_context(new_results(args.out, force=args.force)) if args.out else None
@@ -51,6 +55,8 @@ def own_spec(args: argparse.Namespace) -> int:
 
 def whole_study(args: argparse.Namespace) -> int:
     """Study ten kinds of fault on two fabrics."""
+    if args.set:
+        raise SpecError("--set", args.set[0], "only together with a spec", "this study has its own fabrics and traffic")
     plan = Plan.of(
         args.schemes, args.faults, args.fabrics, args.seeds, quick=args.quick, own=load_schemes(args.scheme_file)
     )

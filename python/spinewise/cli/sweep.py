@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict
 
 from spinewise.cli import exits
-from spinewise.cli.engines import chosen
+from spinewise.cli.engines import chosen, refuse_unfit
 from spinewise.cli.output import print_json
 from spinewise.measures import units
 from spinewise.own.load import load_schemes
@@ -28,6 +28,7 @@ def command(args: argparse.Namespace) -> int:
     study = Study.of(file.read(args.study, args.set, args.until_ci, own))
     jobs = args.jobs or default_jobs()
     if args.dry_run:
+        refuse_unfit(args)
         with as_found(args.store) as ledger:
             expected = estimate(study, ledger, retry_failed=args.retry_failed)
         announce(study, expected, jobs)

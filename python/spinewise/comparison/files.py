@@ -142,7 +142,8 @@ def write_cells(comparison: Comparison, path: Path) -> None:
     from pyarrow import parquet  # noqa: PLC0415
 
     rows = [row for cell in comparison.cells for row in cell_rows(cell, comparison)]
-    parquet.write_table(pa.Table.from_pylist(rows, schema(CELLS)), path, compression="zstd")
+    with path.open("wb") as stream:
+        parquet.write_table(pa.Table.from_pylist(rows, schema(CELLS)), stream, compression="zstd")
 
 
 def cell_rows(cell: Cell, comparison: Comparison) -> list[dict[str, object]]:

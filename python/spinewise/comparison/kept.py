@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import NotRequired, TypedDict, cast
@@ -19,6 +21,7 @@ from spinewise.shapes import Spec
 from spinewise.specs.variants import Variant
 from spinewise.sweeps.columns import schema
 
+ALLOWED = "a results folder of a comparison"
 CURVES_FILE = "curves.parquet"
 Key = tuple[str, float | None, int]
 
@@ -43,18 +46,31 @@ def write_curves(comparison: Comparison, path: Path) -> None:
         for cell in comparison.cells
         for entry, curves in cell.curves.items()
     ]
-    parquet.write_table(pa.Table.from_pylist(rows, schema(CURVES)), path, compression="zstd")
+    with path.open("wb") as stream:
+        parquet.write_table(pa.Table.from_pylist(rows, schema(CURVES)), stream, compression="zstd")
 
 
 def read_curves(path: Path) -> dict[Key, dict[str, Curves]]:
-    """Read the curves by run and traffic entry; empty if an older comparison has none."""
-    from pyarrow import parquet  # noqa: PLC0415
+    """Read the curves by run and traffic entry; empty if an older comparison has none.
 
+    Raises:
+        SpecError: it is not the table that was written.
+    """
     if not path.exists():
         return {}
-    ordinary(path, "folder", "a results folder of a comparison")
+    ordinary(path, "folder", ALLOWED)
+    with as_written(path):
+        return curves_in(path)
+
+
+def curves_in(path: Path) -> dict[Key, dict[str, Curves]]:
+    """The curves in a file."""
+    from pyarrow import parquet  # noqa: PLC0415
+
+    with path.open("rb") as stream:
+        rows = parquet.read_table(stream, schema=schema(CURVES)).to_pylist()
     found: dict[Key, dict[str, Curves]] = {}
-    for row in parquet.read_table(path, schema=schema(CURVES)).to_pylist():
+    for row in rows:
         sizes = zip(*(row[f"size_{one.name}"] for one in fields(SizeBin)), strict=True)
         curves = Curves(
             row["flows"], tuple(row["fct_s"]), tuple(row["slowdown"]), tuple(SizeBin(*size) for size in sizes)
@@ -117,9 +133,21 @@ def read_comparison(folder: str | Path) -> Comparison:
     """
     folder = Path(folder)
     file = folder / formats.COMPARE.record
-    record = formats.read(file, formats.COMPARE, "folder", "a results folder of a comparison")
+    record = formats.read(file, formats.COMPARE, "folder", ALLOWED)
+    curves = read_curves(folder / CURVES_FILE)
+    with as_written(file):
+        return comparison_of(cast(CompareRecord, record), curves)
+
+
+@contextmanager
+def as_written(file: Path) -> Iterator[None]:
+    """Refuse a file in which something is missing, or has another type than what was written.
+
+    Raises:
+        SpecError: naming the file.
+    """
     try:
-        return comparison_of(cast(CompareRecord, record), read_curves(folder / CURVES_FILE))
+        yield
     except (SpecError, PermissionError):
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from spinewise import core
+from spinewise.errors import SpecError
 from spinewise.figures import faults, heat, spread, steps, topology
 from spinewise.figures.kinds import Kind, UnfitError, by_name
 from spinewise.magnitudes import PS_PER_SECOND
@@ -85,9 +86,16 @@ def around_faults(result: Result) -> Figure:
     """Goodput around faults; the same spec is run again without them."""
     if not result.spec.get("fault"):
         raise UnfitError("needs a run with [[fault]] tables")
+    if "linux" in result.report:
+        raise UnfitError("needs a run of the simulator: a run measured on Linux is never alike twice")
     if not result.spec.get("metrics", {}).get("series_interval_us"):
         raise UnfitError("needs goodput over time: run with --set metrics.series_interval_us=100, say")
-    return faults.around_faults(result, run(without_faults(result.spec)))
+    try:
+        whole = run(without_faults(result.spec))
+    except SpecError as error:
+        why = f"{error.key}, {error.value}, is not {error.allowed}"
+        raise UnfitError(f"needs the same run again without faults: {why}") from None
+    return faults.around_faults(result, whole)
 
 
 def fabric(result: Result) -> Figure:

@@ -86,5 +86,10 @@ def write(source: pa.Table, path: Path | BinaryIO) -> None:
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import parquet  # noqa: PLC0415
 
+    if isinstance(path, Path):
+        # Arrow opens no file whose name is not UTF-8.
+        with path.open("wb") as stream:
+            write(source, stream)
+        return
     words = [column.name for column in source.schema if not pa.types.is_primitive(column.type)]
     parquet.write_table(source, path, compression="zstd", use_dictionary=words)

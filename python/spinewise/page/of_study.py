@@ -49,13 +49,26 @@ from spinewise.sweeps.task import Plain, cell_hash
 FEW = 8
 
 
-def read_study(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Conducted:
-    """Read a study with its runs in a store, and with schemes written in Python; nothing is run.
+def read_study(
+    place: str,
+    store: str,
+    own: Sequence[type[Scheme]] = (),
+    overrides: Sequence[str] = (),
+    until_ci: float | None = None,
+) -> Conducted:
+    """Read a study with its runs in a store; nothing is run.
+
+    Args:
+        place: the path of its file.
+        store: the folder of the store.
+        own: schemes written in Python.
+        overrides: overrides of its spec, as `sweep` had them.
+        until_ci: overrides that of [stop], as `sweep` had it.
 
     Raises:
         SpecError: the file is not a study, or there is no such store.
     """
-    study = Study.of(file.read(place, own=own))
+    study = Study.of(file.read(place, overrides, until_ci, own))
     with reading(store) as ledger:
         found = [repeats(study, cell, ledger) for cell in range(len(study.cells))]
         others = ledger.of_other_engines({cell_hash(cell.spec) for cell in study.cells})

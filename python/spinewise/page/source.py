@@ -50,7 +50,12 @@ class Source:
     @property
     def name(self) -> str:
         """A name for something without one of its own."""
-        return Path(self.place).resolve().name
+        return printable(Path(self.place).resolve().name)
+
+    @property
+    def shown(self) -> str:
+        """The place in texts."""
+        return printable(self.place)
 
     @property
     def fabric(self) -> object:
@@ -58,8 +63,25 @@ class Source:
         return self.found.spec["topology"] if isinstance(self.found, Result) else None
 
 
-def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
-    """Read what is at a place; for a study, what a store has of it, with these schemes written in Python.
+@dataclass(frozen=True)
+class OfStudy:
+    """What is asked of a study.
+
+    Attributes:
+        store: the folder of the store with its runs.
+        own: schemes written in Python.
+        overrides: overrides of its spec, as `sweep` had them.
+        until_ci: the bound that `sweep` had; None for that of its file.
+    """
+
+    store: str
+    own: Sequence[type[Scheme]] = ()
+    overrides: Sequence[str] = ()
+    until_ci: float | None = None
+
+
+def read(place: str, asked: OfStudy) -> Source:
+    """Read what is at a place; for a study, what a store has of it.
 
     Raises:
         SpecError: nothing that a page can show, or something damaged.
@@ -68,7 +90,8 @@ def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
     if folder.suffix == ".toml":
         if hint := unrun(folder):
             raise SpecError("RESULTS", printable(place), ALLOWED, hint)
-        return Source(place, of_study.read_study(place, store, own))
+        return Source(place, of_study.read_study(place, asked.store, asked.own, asked.overrides, asked.until_ci))
+    refuse_of_study(place, asked)
     if not folder.exists():
         raise SpecError("RESULTS", printable(place), ALLOWED, "it does not exist")
     if (folder / formats.COMPARE.record).is_file():
@@ -84,6 +107,17 @@ def read(place: str, store: str, own: Sequence[type[Scheme]] = ()) -> Source:
     raise SpecError("RESULTS", printable(place), ALLOWED, unknown(folder))
 
 
+def refuse_of_study(place: str, asked: OfStudy) -> None:
+    """Refuse options that change a study for what is not one.
+
+    Raises:
+        SpecError: naming the option.
+    """
+    for option, value in (("--set", ", ".join(asked.overrides)), ("--until-ci", asked.until_ci)):
+        if value:
+            raise SpecError(option, value, "only a study (STUDY.toml)", f"{printable(place)} is none")
+
+
 def unknown(folder: Path) -> str:
     """The reason why a place holds nothing that a page can show."""
     if not folder.is_dir():
@@ -92,7 +126,7 @@ def unknown(folder: Path) -> str:
         return f"this is a store: name the study instead, as in `report STUDY.toml --store {printable(folder)}`"
     for kind in formats.ALL:
         if (folder / kind.record).exists():
-            return f"these are results of `spinewise {kind.kind}`, which a page cannot show"
+            return f"these are results of `{kind.by}`, which a page cannot show"
     names = sorted(one.name for one in folder.iterdir())
     return f"it holds {', '.join(names[:5])}{' …' * (len(names) > 5)}" if names else "it is empty"
 
@@ -101,14 +135,14 @@ def page(sources: Sequence[Source], together: SideBySide | None, making: Making)
     """All parts as one page, first the comparison of the runs among them."""
     parts = told_apart([part(one, sources, making) for one in sources], sources)
     title = parts[0].title if len(parts) == 1 else " · ".join(dict.fromkeys(one.title for one in parts))
-    made = f"Spinewise {core.version()}, from {', '.join(one.place for one in sources)}"
+    made = f"Spinewise {core.version()}, from {', '.join(one.shown for one in sources)}"
     first = (of_runs.part(together),) if together else ()
     return Page(title, (*first, *parts), made, tuple(dict.fromkeys(making.notes)))
 
 
 def side_by_side(sources: Sequence[Source]) -> SideBySide | None:
     """The comparison of the runs among RESULTS that share fabric or traffic with the first; None for fewer than two."""
-    runs = [(one.place, one.found) for one in sources if isinstance(one.found, Result)]
+    runs = [(one.shown, one.found) for one in sources if isinstance(one.found, Result)]
     alike = [(place, run) for place, run in runs if share_a_table(run.spec, runs[0][1].spec)]
     return SideBySide.of([place for place, _ in alike], [run for _, run in alike]) if len(alike) > 1 else None
 
@@ -116,7 +150,7 @@ def side_by_side(sources: Sequence[Source]) -> SideBySide | None:
 def told_apart(parts: Sequence[Part], sources: Sequence[Source]) -> tuple[Part, ...]:
     """The same parts; those that share a title get a distinction in brackets: scheme, folder, place."""
     names: list[tuple[str, ...]] = [(one.title,) for one in parts]
-    for told in (scheme_of, lambda source: source.name, lambda source: source.place):
+    for told in (scheme_of, lambda source: source.name, lambda source: source.shown):
         more = [told(source) for source in sources]
         groups: dict[tuple[str, ...], set[str]] = {}
         for name, one in zip(names, more, strict=True):

@@ -249,7 +249,7 @@ def page(done: Reproduction) -> str:
 
 def what_is_missing(done: Reproduction) -> list[str]:
     """The runs that an experiment lacks, and why some have failed."""
-    lines = [f"Missing: {lacking(done.lacking)}. The same command makes them.", ""] if done.lacking else []
+    lines = [f"Missing: {lacking(done.lacking)}. The same command with --force makes them.", ""] if done.lacking else []
     for where, text in done.errors.items():
         lines += [f"Failed: {where}: {text}", ""]
     return lines

@@ -44,8 +44,9 @@ def keep(part: Part, done: Reproduction, ledger: Ledger, folder: Path) -> None:
     refuse_unfit(done)
     place = folder / done.experiment.id
     with as_spec_error(place, "--keep"):
-        write_tables(place, runs_table(part, done, ledger), lines_table(done))
+        runs, lines = runs_table(part, done, ledger), lines_table(done)
         text = record(done.experiment.id, part.entry.paper, done.experiment.title, done.provenance, checks_of(done))
+        write_tables(place, runs, lines)
         write_record(place, text)
 
 
@@ -104,12 +105,15 @@ def beside(file: Path, forms: Collection[tuple[str, str]], new: pa.Table) -> pa.
 def write_tables(place: Path, runs: pa.Table, lines: pa.Table) -> None:
     """Write the runs and the lines of an experiment, each whole or not at all."""
     place.mkdir(parents=True, exist_ok=True)
-    for name, table in ((RUNS, runs), (LINES, lines)):
-        if table.num_rows:
-            pq.write_table(table, place / f".{name}", compression="zstd", compression_level=19)
-            os.replace(place / f".{name}", place / name)
-        else:
-            (place / name).unlink(missing_ok=True)
+    tables = {RUNS: runs, LINES: lines}
+    for name, table in tables.items():
+        with (place / f".{name}").open("wb") as stream:
+            pq.write_table(table, stream, compression="zstd", compression_level=19)
+    # On a full disk nothing has been replaced so far.
+    for name, table in tables.items():
+        os.replace(place / f".{name}", place / name)
+        if not table.num_rows:
+            (place / name).unlink()
 
 
 def write_record(place: Path, text: str) -> None:

@@ -163,7 +163,7 @@ def page(overview: Overview) -> Iterator[str]:
     """The page of all experiments, line by line."""
     yield from (f"# Outcome of {overview.name}", "", f"{overview.provenance.line}.", "")
     if overview.incomplete:
-        yield from ("## Missing", "", "The same command makes what is missing.", "")
+        yield from ("## Missing", "", "The same command with --force makes what is missing.", "")
         for one in overview.incomplete:
             yield f"- {one.id}: {one.missing}"
             yield from (f"  - failed: {text}" for text in one.failed)

@@ -25,7 +25,7 @@ class Provenance:
         days: the days on which runs ended, as dates in UTC.
         runs: how many runs there are.
         lacking: how many more were requested.
-        earlier: digests of the engines that made runs of forms that have not been made again since, the latest first.
+        earlier: digests of the other engines that made some of the forms; of one experiment, the latest first.
     """
 
     effort: Effort
@@ -55,8 +55,9 @@ class Provenance:
 
     @classmethod
     def together(cls, parts: Iterable[Provenance]) -> Provenance:
-        """Combine several reports of one engine and effort."""
+        """Combine several reports of one effort."""
         found = list(parts)
+        engines = dict.fromkeys(one for part in found for one in (part.engine, *part.earlier))
         return cls(
             effort=found[0].effort,
             versions=tuple(sorted({one for part in found for one in part.versions})),
@@ -65,7 +66,7 @@ class Provenance:
             days=tuple(sorted({one for part in found for one in part.days})),
             runs=sum(part.runs for part in found),
             lacking=sum(part.lacking for part in found),
-            earlier=tuple(dict.fromkeys(one for part in found for one in part.earlier)),
+            earlier=tuple(one for one in engines if one != found[0].engine),
         )
 
 

@@ -123,6 +123,22 @@ def run(
     return sweep(wanted, ledger, engine=engine, monitor=monitor, retry_failed=True, deadline=deadline)
 
 
+def stored(parts: Sequence[Part], ledger: Ledger) -> Swept:
+    """What the ledger has of the runs of all parts, and why some of them failed; nothing is run or written."""
+    found = Swept(ledger)
+    left = []
+    for task in (task for part in parts for task in part.tasks):
+        if (failure := ledger.failure(task.key)) is not None:
+            found.failed[task.key] = failure
+            continue
+        errors = {one.id: why for one in task.measures if (why := ledger.why_unmeasured(task.key, one)) is not None}
+        if errors:
+            found.unmeasured[task.key] = errors
+        elif not ledger.has(task.key, task.measures):
+            left.append(task.key)
+    return replace(found, left=tuple(dict.fromkeys(left)))
+
+
 def judged(parts: Iterable[Part], swept: Swept) -> Iterator[Reproduction]:
     """Yield each experiment with its verdicts, as far as its runs exist; the store keeps them too."""
     for part in parts:

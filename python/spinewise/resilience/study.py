@@ -20,7 +20,7 @@ from spinewise.resilience.recorded import Recording, recorded
 from spinewise.resilience.runs import Wanted, recordings
 from spinewise.resilience.setting import FABRICS, FAULTS, FULL, INTERVAL_US, QUICK, Fabric, Fault, Timing
 from spinewise.runs.hidden import scratch
-from spinewise.runs.jobs import Case, Monitor, resolved_case
+from spinewise.runs.jobs import Case, Monitor, check_monitor, resolved_case
 from spinewise.shapes import Traffic
 from spinewise.specs.spec import resolve
 from spinewise.specs.variants import Variant, parse_list
@@ -189,6 +189,8 @@ def names(option: str, given: str | Iterable[str] | None, known: Mapping[str, ob
     if given is None:
         return list(known)
     parts = [part.strip() for part in (given.split(",") if isinstance(given, str) else given)]
+    if not parts:
+        raise SpecError(option, "(none)", ", ".join(known))
     for part in parts:
         if part not in known:
             raise SpecError(option, part or "(nothing)", ", ".join(known), nearest(part, known))
@@ -297,7 +299,12 @@ def study(
         jobs: runs at once; one per core when None.
         monitor: notified of progress.
         store: a folder that keeps every run as it ends; runs that it has are not made again.
+
+    Raises:
+        SpecError: a name is unknown, an argument has no names, no scheme serves a fabric, or the store cannot be used.
+        TypeError: `monitor` is not notified of progress as a `Monitor` is.
     """
+    check_monitor(monitor)
     plan = Plan.of(schemes, faults, fabrics, seeds, quick=quick)
     with scratch() as folder:
         return plan.run(plan.cases(folder), jobs, monitor, store)

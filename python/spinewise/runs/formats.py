@@ -20,11 +20,18 @@ class Format:
         kind: the kind of results.
         newest: the version that is written.
         record: the file that identifies a folder of these results.
+        command: the command that writes them, if it has another name.
     """
 
     kind: str
     newest: int
     record: str
+    command: str = ""
+
+    @property
+    def by(self) -> str:
+        """The command that writes these results."""
+        return f"spinewise {self.command or self.kind}"
 
     @property
     def name(self) -> str:
@@ -45,15 +52,17 @@ class Format:
 RUN = Format("run", 1, "run.json")
 COMPARE = Format("compare", 1, "compare.json")
 REPRODUCE = Format("reproduce", 2, "reproduce.json")
-REPRODUCTIONS = Format("reproductions", 1, "reproductions.json")
-EVIDENCE = Format("evidence", 1, "evidence.json")
+REPRODUCTIONS = Format("reproductions", 1, "reproductions.json", "reproduce")
+EVIDENCE = Format("evidence", 1, "evidence.json", "reproduce --keep")
 RESILIENCE = Format("resilience", 1, "resilience.json")
 PLOT = Format("plot", 1, "plot.json")
 ADVISE = Format("advise", 1, "advice.json")
+COST = Format("cost", 1, "cost.json", "lab cost")
+SIGHT = Format("sight", 1, "agreement.json", "lab sight")
 EDGE = Format("edge", 1, "study.json")
 LEDGER = "ledger.sqlite"
 """The file that identifies a store, which is in a format of SQLite: see `spinewise.sweeps.store`."""
-ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT, ADVISE)
+ALL = (RUN, COMPARE, REPRODUCE, REPRODUCTIONS, EVIDENCE, RESILIENCE, PLOT, ADVISE, COST, SIGHT)
 
 
 def read(file: Path, wanted: Format, key: str, allowed: str) -> dict[str, object]:
@@ -88,6 +97,6 @@ def check(record: Mapping[str, object], wanted: Format, file: object) -> None:
         hint = "written by a newer Spinewise"
         if int(kind[2]) <= wanted.newest:
             hint = "no Spinewise has written that version; the record may be damaged"
-    elif kind is not None and any(kind[1] == other.kind for other in ALL):
-        hint = f"these are results of `spinewise {kind[1]}`"
+    elif kind is not None and (other := next((one for one in ALL if one.kind == kind[1]), None)):
+        hint = f"these are results of `{other.by}`"
     raise SpecError("format", given, wanted.allowed, hint, file=str(file))

@@ -87,7 +87,7 @@ def refuse_others(folder: Path, key: str = "RUN", allowed: str = ALLOWED) -> Non
         return
     for kind in formats.ALL:
         if (folder / kind.record).exists():
-            hint = f"these are results of `spinewise {kind.kind}`: {kind.record}"
+            hint = f"these are results of `{kind.by}`: {kind.record}"
             # Those of `compare --keep-runs`.
             if single := sorted((folder / "runs").glob(f"*/{formats.RUN.record}")):
                 hint += f"; each of its runs has a folder, such as {printable(single[0].parent)}"
@@ -124,7 +124,9 @@ def read_table(path: Path, columns: tuple[str, ...], rows: int | None = None) ->
 
     ordinary(path, "RUN", ALLOWED)
     try:
-        table = parquet.read_table(path)
+        # Arrow opens no file whose name is not UTF-8, and takes columns from folders such as "seed=1".
+        with path.open("rb") as stream:
+            table = parquet.read_table(stream)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise SpecError("(whole file)", str(error), "a Parquet file", file=printable(path)) from None
     missing = [name for name in columns if name not in table.schema.names]

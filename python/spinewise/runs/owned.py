@@ -76,14 +76,28 @@ def why_foreign(folder: Path) -> str | None:
     ours = set(listed) | {f"{parent}/" for name in listed for parent in PurePosixPath(name).parents}
     ours |= figures_of(folder, found)
     foreign = [name for name, mode in found.items() if name not in ours or not is_plain(mode)]
-    return f"found {told(foreign)}, which Spinewise did not write there" if foreign else None
+    return of_others(folder, foreign) if foreign else None
+
+
+def of_others(folder: Path, foreign: list[str]) -> str:
+    """The contents of a folder that were not written with its results, in words."""
+    inner = [name for name in foreign if name.endswith("/") and kinds_in(folder / name) not in ([], [formats.PLOT])]
+    if inner:
+        return f"found {told(inner)}, which has results of its own: move it elsewhere, or remove it yourself"
+    return f"found {told(foreign)}, which Spinewise did not write there"
 
 
 def figures_of(folder: Path, found: Mapping[str, int]) -> set[str]:
-    """The contents of results folders that were put into this one later, as `spinewise plot` does."""
+    """The contents of folders of figures, which `spinewise plot` puts into this one later; no other results."""
     below = {name for name in found if name.count("/") == 1 and name.endswith("/")}
-    owned = {name for name in below if any(folder.joinpath(name).iterdir()) and why_foreign(folder / name) is None}
+    figures = {name for name in below if kinds_in(folder / name) == [formats.PLOT]}
+    owned = {name for name in figures if why_foreign(folder / name) is None}
     return {name for name in found if f"{name.partition('/')[0]}/" in owned}
+
+
+def kinds_in(folder: Path) -> list[formats.Format]:
+    """The kinds of results that have a record in a folder."""
+    return [kind for kind in formats.ALL if os.path.lexists(folder / kind.record)]
 
 
 def is_plain(mode: int) -> bool:

@@ -93,10 +93,10 @@ def of_list(error: SpecError) -> str | None:
 
 def of_results(path: str | Path) -> str | None:
     """The command that shows the results in a folder that was given in place of a spec."""
-    kind = next((kind.kind for kind in formats.ALL if (Path(path) / kind.record).is_file()), None)
-    if kind is None:
+    made_by = next((kind.by for kind in formats.ALL if (Path(path) / kind.record).is_file()), None)
+    if made_by is None:
         return None
     return (
-        f"these are results of `spinewise {kind}`: `spinewise report {printable(path)} --out FILE.html` shows them,"
+        f"these are results of `{made_by}`: `spinewise report {printable(path)} --out FILE.html` shows them,"
         " several side by side; in Python `spinewise.read` reads those of runs and comparisons"
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 from spinewise.comparison.plan import check_load, with_load
@@ -15,7 +16,7 @@ from spinewise.own.scheme import Scheme
 from spinewise.plain import shown
 from spinewise.shapes import Spec
 from spinewise.specs.faults import without_faults
-from spinewise.specs.spec import canonical_json, set_path, split_path
+from spinewise.specs.spec import Tables, anchor_files, canonical_json, set_path, split_path
 from spinewise.specs.variants import parse_list
 from spinewise.sweeps.task import Plain
 
@@ -26,6 +27,8 @@ ELSEWHERE = {"seeds": "seeds", "seed": "seeds", "metrics": "metrics", "spec": "s
 """Keys that are not an axis, and the key of [study] to use."""
 ANY = "*"
 """A step of a path that matches every item of a list."""
+WITH_FILES = ("topology", "traffic")
+"""Tables of the spec that may name files."""
 LOAD = ("traffic", ANY, "load")
 """The path that an axis of loads sets."""
 
@@ -69,15 +72,20 @@ class Place:
     spec: Spec
 
 
-def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = ()) -> list[Axis]:
-    """The axes of a [grid] table; `own` are schemes written in Python that its schemes may name.
+def axes_of(grid: Mapping[str, object], own: Sequence[type[Scheme]] = (), folder: Path = Path()) -> list[Axis]:
+    """The axes of a [grid] table.
+
+    Args:
+        grid: the table.
+        own: schemes written in Python that its schemes may name.
+        folder: the folder that its file names are relative to.
 
     Raises:
         SpecError: naming the key below [grid].
     """
     # An axis sets its key for every variant, whatever its transport.
     kept = [key for key in grid if key not in NAMES]
-    made = [axis(key, values, own, kept) for key, values in grid.items()]
+    made = [axis(key, values, own, kept, folder) for key, values in grid.items()]
     for (key, values), (earlier, others) in itertools.combinations(reversed(list(grid.items())), 2):
         if meet(key, values, earlier, others):
             raise SpecError(quoted(key), shown(values), "keys that no other axis sets", f"{quoted(earlier)} sets them")
@@ -129,8 +137,8 @@ def mean_it(one: tuple[str, ...], values: object, two: tuple[str, ...], others: 
     return len(path) == len(LOAD) or '"load":' in canonical_json(tables)
 
 
-def axis(key: str, values: object, own: Sequence[type[Scheme]], kept: Sequence[str]) -> Axis:
-    """One axis; `kept` are the keys that other axes set."""
+def axis(key: str, values: object, own: Sequence[type[Scheme]], kept: Sequence[str], folder: Path) -> Axis:
+    """One axis; `kept` are the keys that other axes set, `folder` is where its files are."""
     where = quoted(key)
     if key in ELSEWHERE:
         allowed = f"{ELSEWHERE[key]} under [study], not under [grid]"
@@ -145,7 +153,7 @@ def axis(key: str, values: object, own: Sequence[type[Scheme]], kept: Sequence[s
     if key not in makers and split_path(key)[0] not in Spec.__annotations__:
         allowed = f'{", ".join(makers)}, or a key of the spec such as "transport.min_rto_us"'
         raise SpecError(where, shown(values), allowed, nearest(key, makers))
-    points = makers[key](where, values) if key in makers else settings(key, values)
+    points = makers[key](where, values) if key in makers else settings(key, values, folder)
     labels = [point.label for point in points]
     for label in labels:
         if labels.count(label) > 1:
@@ -195,18 +203,27 @@ def broken(spec: Spec, value: Mapping[str, object]) -> Spec:
     return cast(Spec, {**deepcopy(spec), **given})
 
 
-def settings(path: str, values: Sequence[object]) -> list[Point]:
-    """Values of one key of the spec, as in ``--set``."""
+def settings(path: str, values: Sequence[object], folder: Path) -> list[Point]:
+    """Values of one key of the spec, as in ``--set``; their file names are relative to `folder`."""
 
     def change(spec: Spec, value: object) -> Spec:
         made = deepcopy(spec)
         set_path(made, path, deepcopy(value))
         return made
 
-    return [
-        Point(label_of(value), lambda spec, value=value: change(spec, value))  # type: ignore[misc]
-        for value in values
-    ]
+    return [Point(label_of(value), partial(change, value=from_folder(path, value, folder))) for value in values]
+
+
+def from_folder(path: str, value: object, folder: Path) -> object:
+    """A value of a key of the spec; relative file names in it become relative to `folder`, as in a spec file."""
+    steps = split_path(path)
+    if steps[0] not in WITH_FILES:
+        return value
+    given = deepcopy(value)
+    # Whatever part of the table it is: the table itself, a list of such tables, or one of its keys.
+    entry = given if isinstance(given, dict) else {steps[-1]: given}
+    anchor_files(cast(Tables, {"traffic": given if isinstance(given, list) else [entry]}), folder)
+    return given if isinstance(given, dict | list) else entry[steps[-1]]
 
 
 def label_of(value: object) -> Plain:

@@ -247,7 +247,8 @@ class Conductor:
             [everything[cell, number] for number in range(count_of(everything, cell))] for cell in range(len(counts))
         ]
         gone = self.note_outdated({one.key for ones in repeats for one in ones})
-        return Conducted(self.study, repeats, self.made, outdated=gone)
+        others = self.ledger.of_other_engines({cell_hash(cell.spec) for cell in self.study.cells})
+        return Conducted(self.study, repeats, self.made, others, gone)
 
     def note_outdated(self, keys: set[str]) -> int:
         """Record in the store the places that the study no longer has; return their number. `keys` has all its runs."""

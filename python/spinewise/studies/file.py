@@ -32,6 +32,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 from spinewise.errors import SpecError, nearest
 from spinewise.own.contract import given_among
@@ -40,7 +41,7 @@ from spinewise.plain import SHARE, as_whole, share, shown, unlike
 from spinewise.reading import SPEC_BYTES, printable, read_text
 from spinewise.shapes import Spec
 from spinewise.specs.lines import located, not_toml
-from spinewise.specs.spec import apply_override, as_spec, as_tables, load, parse_toml
+from spinewise.specs.spec import Tables, anchor_files, apply_override, as_spec, as_tables, load, parse_toml
 from spinewise.studies.axes import NAMES, Axis, axes_of, text
 from spinewise.studies.metrics import DEFAULT
 from spinewise.sweeps.sequential import FEWEST, Stop
@@ -138,7 +139,7 @@ def written(
     if "grid" in content and not tables["grid"]:
         hint = "without a [grid] the spec is one point, repeated over seeds"
         raise SpecError("grid", "(empty)", "one axis or more: schemes, loads, faults, or a key of the spec", hint)
-    axes = axes_of(tables["grid"], own)
+    axes = axes_of(tables["grid"], own, path.parent)
     return Written(
         name=text("study.name", study.get("name", path.stem), "a name"),
         spec=given_among(spec_of(study.get("spec"), path.parent, overrides), own),
@@ -168,6 +169,7 @@ def spec_of(given: object, folder: Path, overrides: Sequence[str]) -> Spec:
     """The spec that is varied: a file beside the study, or a table."""
     if isinstance(given, dict):
         made = as_spec(given)
+        anchor_files(cast(Tables, made), folder)
         for override in overrides:
             apply_override(made, override)
     elif isinstance(given, str):

@@ -166,8 +166,8 @@ def lines(done: Conducted, store: str) -> list[str]:
         found.append("failed runs are repeated with --retry-failed")
     if done.left:
         found.append(f"{done.left} runs left for lack of time: the same command continues with them")
-    runs = sum(len(ones) for ones in done.repeats)
-    found.append(f"{runs} runs, {done.made} made now; all of them in {store}")
+    runs = sum(len(ones) for ones in done.repeats) - done.left
+    found.append(f"{units.counted(runs, 'run')}, {done.made} made now; in {store}")
     if done.outdated:
         places = units.counted(done.outdated, "place")
         found.append(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from spinewise.comparison.cells import Skipped
 from spinewise.comparison.measured import MEASURE
+from spinewise.comparison.plan import COUNTED_UP, MOST_SEED
 from spinewise.errors import SpecError
 from spinewise.runs.jobs import resolved_case
 from spinewise.shapes import Spec
@@ -106,7 +108,7 @@ class Study:
         names = [axis.name for axis in written.axes]
         return cls(written.name, names, cells, skipped, seeds, metrics, written.stop, written.flows)
 
-    @property
+    @cached_property
     def first_scheme(self) -> Plain:
         """The scheme that others are compared with: the first of the grid that can run; None without two of them."""
         named = list(dict.fromkeys(cell.label.get(NAMES[SCHEMES]) for cell in self.cells))
@@ -117,8 +119,12 @@ class Study:
         first = self.first_scheme
         if first is None:
             return None
-        wanted = self.cells[cell].label | {NAMES[SCHEMES]: first}
-        return next((number for number, one in enumerate(self.cells) if one.label == wanted), None)
+        return self.numbers.get(frozenset((self.cells[cell].label | {NAMES[SCHEMES]: first}).items()))
+
+    @cached_property
+    def numbers(self) -> dict[frozenset[tuple[str, Plain]], int]:
+        """The number of each cell, by its labels."""
+        return {frozenset(cell.label.items()): number for number, cell in enumerate(self.cells)}
 
     def seed(self, number: int) -> int:
         """Seed `number` of each cell, from 0; beyond the given ones they count up."""
@@ -151,12 +157,21 @@ def blamed(error: SpecError, written: Written) -> SpecError:
 
 
 def seeds_of(written: Written) -> list[int]:
-    """The initial seeds."""
+    """The initial seeds.
+
+    Raises:
+        SpecError: one of them, or one that may be added, is too large.
+    """
     if isinstance(written.seeds, list):
         return written.seeds
-    first = written.spec.get("seed", 1)
+    first: object = written.spec.get("seed", 1)
+    if not isinstance(first, int):
+        return [first]  # type: ignore[list-item]
     count = written.stop.fewest if written.stop else written.seeds or DEFAULT_SEEDS
-    return [first + number for number in range(count)] if isinstance(first, int) else [first]
+    key, most = ("stop.max_seeds", written.stop.most) if written.stop else ("study.seeds", count)
+    if first <= MOST_SEED < first + most - 1:
+        raise SpecError(key, most, f"at most {MOST_SEED - first + 1} from seed {first} on", COUNTED_UP)
+    return [first + number for number in range(count)]
 
 
 def cell(place: Place, seed: int, written: Written) -> Cell:

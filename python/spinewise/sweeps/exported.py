@@ -22,7 +22,7 @@ from spinewise.errors import SpecError
 from spinewise.measures import tables
 from spinewise.runs import hidden
 from spinewise.sweeps import columns
-from spinewise.sweeps.store import Ledger
+from spinewise.sweeps.store import EXPORTS, Ledger
 from spinewise.sweeps.tables import in_words
 from spinewise.sweeps.views import Views
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 VIEWS = ("runs", "cells", "links", "collectives")
 """Views that grow with the runs."""
-FOLDER = "views"
+FOLDER = EXPORTS
 ROWS = 1000
 """Rows of the ledger in a file."""
 READERS = ("views.py", "variant.py", "basics.py", "columns.py", "../specs/variants.py")

@@ -39,7 +39,8 @@ def has_flows(file: Path) -> bool:
     if not is_whole(file):
         return False
     try:
-        found = parquet.read_metadata(file)
+        with file.open("rb") as stream:
+            found = parquet.read_metadata(stream)
     except (ArrowException, OSError):
         return False
     return bool(found.num_rows) or (found.metadata or {}).get(FLOWS_OF_RUN.encode()) == b"0"

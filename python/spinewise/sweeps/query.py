@@ -18,7 +18,7 @@ import duckdb
 from spinewise.errors import SpecError, nearest
 from spinewise.reading import printable
 from spinewise.sweeps import columns, exported
-from spinewise.sweeps.store import FLOWS, Ledger, reading
+from spinewise.sweeps.store import FLOWS, OPTION, Ledger, reading
 from spinewise.sweeps.views import Views
 
 if TYPE_CHECKING:
@@ -54,12 +54,22 @@ def ask(store: str | Path, sql: str) -> Answer:
     Raises:
         SpecError: there is no such store, or the query is wrong; the error lists the columns.
     """
+    refuse_unnameable(store)
     with reading(store) as ledger, ledger.as_it_is(), duckdb.connect(":memory:") as connection:
         connection.execute("SET python_enable_replacements = false")
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute("SET autoinstall_known_extensions = false")
         connection.execute("SET autoload_known_extensions = false")
         return Asking(ledger, connection, sql).answer()
+
+
+def refuse_unnameable(store: str | Path) -> None:
+    """Refuse a store whose files DuckDB cannot open."""
+    try:
+        str(store).encode()
+    except UnicodeEncodeError:
+        allowed = "a store whose path is UTF-8, or DuckDB cannot open its files"
+        raise SpecError(OPTION, printable(store), allowed, "rename it: nothing in it has its name") from None
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from spinewise.own.texts import imported
 from spinewise.sweeps.packed import pack
 
 PACKAGE = Path(__file__).resolve().parents[1]
-COMMON = ("measures", "runs/result.py", "reproduction/readings.py")
+COMMON = ("measures", "runs/result.py", "reproduction/readings.py", "specs/carriers.py", "magnitudes.py")
 """The sources that every measurement depends on, below the package."""
 MACHINERY = "spinewise.sweeps."
 """The modules that store a measurement, and do not compute it."""

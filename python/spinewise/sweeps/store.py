@@ -43,6 +43,9 @@ from spinewise.sweeps.task import Plain, cell_hash
 LEDGER = formats.LEDGER
 LOCK = "writer.lock"
 FLOWS = "flows"
+EXPORTS = "views"
+PARTS = (LEDGER, LOCK, FLOWS, EXPORTS)
+"""What names in a store begin with; all but the ledger may be left of one whose damaged ledger was moved away."""
 OPTION = "--store"
 DONE, FAILED = "done", "failed"
 
@@ -361,7 +364,7 @@ def make(place: Path) -> None:
     if place.exists() and not place.is_dir():
         raise SpecError(OPTION, printable(place), "a folder", "this is a file")
     place.mkdir(parents=True, exist_ok=True)
-    strangers = sorted(one.name for one in place.iterdir() if one.name != LOCK and not one.name.startswith("."))
+    strangers = sorted(one.name for one in place.iterdir() if not one.name.startswith((".", *PARTS)))
     if strangers and not (place / LEDGER).exists():
         allowed = "a new or empty folder, or a store"
         raise SpecError(OPTION, printable(place), allowed, f"{strangers[0]} in it is no part of a store")
