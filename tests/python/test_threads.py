@@ -15,7 +15,7 @@ from spinewise.cli import main
 from spinewise.core import Progress
 from spinewise.runs.result import Result
 
-EVERY = 13
+EVERY = 26
 """Of the grid of outcomes; `python -m outcomes check --threads N` does it all."""
 
 
@@ -32,7 +32,7 @@ def test_outcomes_do_not_depend_on_how_many_threads_there_are(threads: int) -> N
         report = ran(spec, threads).report
         assert report["outcome_hash"] == then[name], name
         parted += not any(warning["code"] == "one_thread" for warning in report["warnings"])
-    assert parted > 100
+    assert parted > 50
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, 1025, "all", None])

@@ -209,7 +209,7 @@ impl Policy for ConWeave {
             state: "per flow and per (leaf, path), at leaves",
             needs: Needs::Leaves,
             order: "reorder queues at the last leaf",
-            pick: "O(1)",
+            pick: "O(n), to find its port in the group",
             update: "O(1) per answer",
         }),
         sees: Sees { rules: source::Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING },

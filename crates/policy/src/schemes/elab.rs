@@ -41,7 +41,8 @@
 //!   or after an RTT; its rate is that of all packets but the first, from the first to the last. A path may be so slow
 //!   that two packets are an RTT apart: the second is awaited for as long as a full packet takes at the least B_i.
 //!   Measured values of B_i are capped at the rate of the host's link, which cannot send more. With no answer for
-//!   T_explore there is another burst.
+//!   T_explore there is another burst. Where several paths are due, one burst follows the other: the next begins when
+//!   the last was answered, or an RTT after its newest packet, when it is over for its sender, too.
 //! - *The operator's B_i* is the rate of the host's link (`initial_rate`), or `initial_gbps`.
 //! - *If nothing goes back* for `feedback_after_rtts`, a separate message carries the info headers of all paths.
 //! - *Lost feedback* takes its counts with it, and R_i is too low by that amount, once. `counting = "cumulative"`
@@ -242,6 +243,10 @@ pub struct Burst {
     pub left: u16,
     /// Its Burst_ID; 0: there was none yet.
     pub id: u16,
+    /// It was answered.
+    pub answered: bool,
+    /// When its newest packet left.
+    pub newest: Time,
 }
 
 /// Row per host: the pair.

@@ -200,7 +200,7 @@ impl Policy for Hedera {
             state: "per flow at its leaf; per large flow at the controller",
             needs: Needs::Nothing,
             order: "a flow moves once, when it is placed",
-            pick: "O(1)",
+            pick: "O(n), to find its port in the group",
             update: "O(n · e²) for e large flows, per control loop",
         }),
         sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, ..Sees::NOTHING },

@@ -235,6 +235,7 @@ impl Policy for Hermes {
         unit: "flow",
         told: &[
             "paths to each rack, and a tag that selects one",
+            "the hosts of each rack, in a common order",
             "round-trip time of an empty path",
             "path rate, and rate of its link",
             "a common clock (delay = one_way)",

@@ -110,7 +110,8 @@ crate::params! {
         aggregation_bits: u32 = 1, Allowed::Integer { min: 1.0, max: MOST_BITS as f64 };
         /// What decides the group (LBSP §3.2: the destination; §3.4: a hash).
         assignment: Assignment = Assignment::Destination, Allowed::Words(Assignment::WORDS);
-        /// Who shares a round-robin pointer (LBSP §3.1 does not say).
+        /// Who shares a round-robin pointer. LBSP §3.2 speaks of the "packets of a flow", of which scatter keeps no state: the
+        /// default is one pointer for a switch and group.
         round_robin: RoundRobin = RoundRobin::Switch, Allowed::Words(RoundRobin::WORDS);
         /// Is a degraded link dealt with as one that is down (LBSP §3.4)?
         avoid_degraded: bool = true, Allowed::Bool;

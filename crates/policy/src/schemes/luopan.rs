@@ -272,7 +272,7 @@ impl Policy for Luopan {
             state: "per flow and per leaf, at leaves",
             needs: Needs::Switches,
             order: "a cell stays on its path",
-            pick: "O(1)",
+            pick: "O(n), to find its port in the group",
             update: "O(d) per leaf and period",
         }),
         sees: Sees { rules: Why::ALL, flow: OfFlow::ALL, way: OfWay::ALL, ..Sees::NOTHING },

@@ -29,9 +29,10 @@
 //! - **RTT.** Its 40 µs are the one-way delay of the code it builds on (four links of 10 µs), and that code measures
 //!   one-way delays. So `sample = "one_way"`: the data packet's own path and no other; clocks must agree. `"rtt"` takes
 //!   the echoed timestamp. K is the base of whichever it is plus 20 µs; `k_us` sets it. With a K below the base every
-//!   packet counts as congested, as §3.5 warns; the order of paths is unaffected, because a cube is monotonic. Where
-//!   NICs queue (preset `ns3-hermes`), delays include the wait in the host's own NIC, on any path. That preset's K is
-//!   the paper's 60 µs, for one-way delays: `sample = "rtt"` there needs its own `k_us`.
+//!   packet counts as congested, as §3.5 warns; paths keep their order where each has one sample, because a cube is
+//!   monotonic, but means of several cubes may change theirs. Where NICs queue (preset `ns3-hermes`), delays include the
+//!   wait in the host's own NIC, on any path. That preset's K is the paper's 60 µs, for one-way delays:
+//!   `sample = "rtt"` there needs its own `k_us`.
 //! - **A path without samples** has the value of its last probe, else zero, but after paths that are known to be at
 //!   zero.
 //! - **Probes and data together.** §3.3: "The host then selects the path with the best probing result for its flows."

@@ -208,7 +208,7 @@ impl Policy for Selb {
             needs: Needs::Leaves,
             order: "reorder queues at the last leaf",
             pick: "O(n)",
-            update: "O(n k) per period",
+            update: "O(n² + n k) per period",
         }),
         sees: source::SEES,
         ..Sheet::AT_SWITCH

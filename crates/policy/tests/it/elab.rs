@@ -294,6 +294,35 @@ fn a_burst_goes_by_one_path_and_its_rate_comes_back() {
     assert_eq!(vp.explore, Time::NEVER, "until the next mark");
 }
 
+/// All paths were due at once, and each burst was cut off by the first packet of the next.
+#[test]
+fn bursts_over_several_paths_follow_each_other() {
+    const WAYS: u16 = 4;
+    let config = Config { t_explore_rtts: 20.0, ..blind() };
+    let [mut sender, mut receiver] = [SENDER, RECEIVER].map(|host| shell(&config, host, WAYS));
+    let mut exchange = |ce: bool| {
+        let (way, mut header) = send(&mut sender);
+        let sent = (header.info.burst_id, way.0);
+        receiver.ingress(SENDER, &Packet { way, ce, wire: 1516, ..data(7) }, &mut header);
+        let mut back = Header::default();
+        let way = receiver.pick(SENDER, &from_receiver(), &mut back);
+        sender.ingress(RECEIVER, &Packet { way, wire: 56, ..from_receiver() }, &mut back);
+        [&mut sender, &mut receiver].into_iter().for_each(|host| host.wait(Span::from_ns(800)));
+        sent
+    };
+    let marked: Vec<_> = (0..100).map(|_| exchange(true)).collect();
+    assert!(marked.iter().all(|&(burst, _)| burst == 0));
+    // Behind the last mark, 20 round trips of 10 us pass before the first burst.
+    let mut bursts = BTreeMap::<u16, Vec<u16>>::new();
+    for (burst, way) in (0..500).map(|_| exchange(false)).filter(|&(burst, _)| burst > 0) {
+        bursts.entry(burst).or_default().push(way);
+    }
+    let ways: BTreeSet<u16> = bursts.values().map(|ways| ways[0]).collect();
+    assert_eq!((bursts.len(), ways.len()), (usize::from(WAYS), usize::from(WAYS)), "{bursts:?}");
+    assert!(bursts.values().all(|ways| ways.len() == 10 && ways.iter().all(|&way| way == ways[0])), "{bursts:?}");
+    assert_eq!(receiver.node.refused[Refused::PastBurst as usize], 0);
+}
+
 #[test]
 fn a_burst_over_a_path_slower_than_a_packet_a_round_trip_is_answered() {
     let mut pair = Pair::new(&Config { t_explore_rtts: 20.0, ..blind() });

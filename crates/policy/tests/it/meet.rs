@@ -322,7 +322,7 @@ fn t_delay_is_t_update_and_the_latency_of_the_exchange() {
     assert_eq!(rack.points, [(3, 0, 200.0), (3, 1, 700.0)], "at the last host of the rack");
 }
 
-/// Bad input: K below the base. Every packet is then congested, and the order of paths is unchanged.
+/// Bad input: K below the base. Every packet is then congested, and paths with one sample each keep their order.
 #[test]
 fn a_k_below_the_base_ranks_as_before() {
     let mut rack = Rack::new(&Config { k_us: 0.001, probe: Probe::Off, ..Config::default() }, 4);

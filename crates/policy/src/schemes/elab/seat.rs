@@ -102,8 +102,9 @@ impl Elab {
             sight.way(at, OfWay::Share, f64::from(vp.weight) / f64::from(weighted::WHOLE));
             sight.way(at, OfWay::Dead, f64::from(vp.state.dead));
         }
-        let begins = cx.now >= peer.explore && in_use.iter().any(|route| route.vp.explore <= cx.now);
-        let goes_on = peer.burst.left > 0 && peer.burst.vp < peer.vps;
+        let due = cx.now >= peer.explore && in_use.iter().any(|route| route.vp.explore <= cx.now);
+        let begins = due && peer.may_begin_burst(cx.now);
+        let goes_on = peer.burst_goes_on(cx.now);
         let data = packet.kind == Kind::Data && packet.payload > 0;
         sight.rule(if data && (begins || goes_on) { Why::Burst } else { Why::InTurn });
     }
@@ -178,8 +179,8 @@ impl Elab {
             Err(refused) => return Self::refuse(cx, refused),
         };
         if heard.measured || info.marked || heard.probed {
-            if paths.weigh(self, now) {
-                self.mourn(&mut paths, now, &mut cx.out);
+            if let Some(died) = paths.weigh(self, now) {
+                self.mourn(&mut paths, died, now, &mut cx.out);
             }
             self.note(&paths, heard, info, first && self.config.record_rates, &mut cx.out);
         }
@@ -187,10 +188,8 @@ impl Elab {
 
     /// A path has died: others may be found.
     #[cold]
-    fn mourn(&self, paths: &mut Paths<'_>, now: Time, out: &mut crate::Out<'_>) {
-        if let Some(at) = paths.in_use().iter().position(|route| route.vp.state.dead) {
-            out.record(Points::Died, at as f64);
-        }
+    fn mourn(&self, paths: &mut Paths<'_>, died: usize, now: Time, out: &mut crate::Out<'_>) {
+        out.record(Points::Died, died as f64);
         if self.config.discovery == Discovery::Traceroute {
             paths.search_soon(now);
         }

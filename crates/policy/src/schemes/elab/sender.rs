@@ -167,10 +167,10 @@ impl Paths<'_> {
         self.peer.explore = alive.map(|route| route.vp.explore).min().unwrap_or(Time::NEVER);
     }
 
-    /// Eq. (2): computes the shares of all paths. Returns whether a path has newly been given up.
+    /// Eq. (2): computes the shares of all paths. Returns a path that has newly been given up.
     // ELAB Eq. (2): w_i = A_i / sum of all A_j.
-    pub fn weigh(&mut self, elab: &Elab, now: Time) -> bool {
-        let (mut died, mut turned) = (false, false);
+    pub fn weigh(&mut self, elab: &Elab, now: Time) -> Option<usize> {
+        let (mut died, mut turned) = (None, false);
         let burst = usize::from(self.peer.burst.vp);
         for at in 0..usize::from(self.peer.vps) {
             let vp = &mut self.routes[at].vp;
@@ -180,7 +180,7 @@ impl Paths<'_> {
             if dies && at == burst {
                 self.peer.burst.left = 0;
             }
-            died |= dies;
+            died = died.or(dies.then_some(at));
             turned |= vp.state.dead != before;
         }
         if turned {
@@ -205,13 +205,14 @@ impl Paths<'_> {
     #[inline]
     pub(super) fn choose(&mut self, elab: &Elab, now: Time, carries_data: bool) -> (usize, u16) {
         if carries_data {
-            if now >= self.peer.explore {
+            if now >= self.peer.explore && self.peer.may_begin_burst(now) {
                 self.begin_burst(elab, now);
             }
             // ELAB §4.4.3 (3): the packets of a burst do not go by shares.
-            let burst = &mut self.peer.burst;
-            if burst.left > 0 && burst.vp < self.peer.vps {
+            if self.peer.burst_goes_on(now) {
+                let burst = &mut self.peer.burst;
                 burst.left -= 1;
+                burst.newest = now;
                 return (usize::from(burst.vp), burst.id);
             }
         }
@@ -228,7 +229,8 @@ impl Paths<'_> {
             vp.explore = now + self.peer.t_explore;
             vp.state = State { asked: true, marked: false, ..vp.state };
             let id = self.peer.burst.id.checked_add(1).unwrap_or(1);
-            self.peer.burst = Burst { vp: at as u16, left: elab.config.c_burst as u16, id };
+            let left = elab.config.c_burst as u16;
+            self.peer.burst = Burst { vp: at as u16, left, id, answered: false, newest: now };
         }
         self.set_explore();
     }
@@ -278,7 +280,7 @@ impl Paths<'_> {
             let rate = elab.config.rate_unit.kbps(rate);
             vp.answered(elab.config.burst_result, self.peer.bounded(rate));
             if self.peer.burst.vp == at as u16 {
-                self.peer.burst.left = 0;
+                (self.peer.burst.left, self.peer.burst.answered) = (0, true);
             }
         }
         let sensed = u64::from(vp.ceiling.abs_diff(before)) * 10 > u64::from(before);
@@ -295,6 +297,22 @@ impl Paths<'_> {
         let until = |vp: &Vp| if vp.state.marked { Time(vp.explore.since(Time::ZERO + wait).0) + window } else { now };
         let paths = self.in_use().iter().map(|route| &route.vp).filter(|vp| !vp.state.dead);
         self.peer.all_marked_until = paths.map(until).min().unwrap_or(now);
+    }
+}
+
+impl Peer {
+    /// Whether the next packet still belongs to the burst: the receiver does not wait longer for it.
+    #[inline]
+    pub(super) fn burst_goes_on(&self, now: Time) -> bool {
+        let burst = &self.burst;
+        burst.left > 0 && burst.vp < self.vps && now.since(burst.newest) < self.second
+    }
+
+    /// Whether another burst may begin: the receiver has one record for all paths, which a newer burst closes.
+    #[inline]
+    pub(super) fn may_begin_burst(&self, now: Time) -> bool {
+        let burst = &self.burst;
+        burst.id == 0 || burst.answered || now.since(burst.newest) >= self.second
     }
 }
 

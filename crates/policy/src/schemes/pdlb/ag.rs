@@ -14,7 +14,8 @@
 //!
 //! Departures, for an honest host:
 //! - The code reads the queue of every switch port and adds a constant per path; here delays come from probes, one
-//!   period old. D_g and D_b are the means of the two classes, not the code's constants of 250 and 300 µs.
+//!   period old, as twice the time of one way ([`super`]). D_g and D_b are the means of the two classes, not the code's
+//!   constants of 250 and 300 µs.
 //! - The code decides at the switches, which share one state; here each host decides for itself, for each destination.
 //! - The code sends packets of less than a full 1,500 bytes in turn, packet by packet. Here short data packets stay
 //!   with their cell and acknowledgements take the fabric's choice.
