@@ -8,6 +8,7 @@
 | `fig06a` | Figs. 6a and 7b: short flows |
 | `fig06b` | long flows, a link or a switch down |
 | `fig07a` | long flows over oversubscription |
+| `pointer` | the same by who shares a pointer of round robin |
 | `fig07c` | long flows, a link slow |
 | `routes` | §3, Figs. 2, 3, 5: routes to the port |
 | `groups` | §3.4: more groups or more paths in each |

@@ -21,6 +21,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "lbsp-6a": (*ALL, *PACKETS),
     "lbsp-6b": (*ALL, *((f"{pair}, ms", f"{pair}_mean_s", 1e3) for pair in ("S1", "S2", "S3")), *PACKETS),
     "lbsp-7a": (*ALL, *PACKETS),
+    "lbsp-pointer": (*ALL, *PACKETS),
     "lbsp-7c": (*ALL, ("S2, ms", "S2_mean_s", 1e3), *PACKETS),
     "lbsp-s5": (("difference, packets", "gap", 1.0), ("p99", "gap_p99", 1.0), *ALL, *PACKETS),
     "lbsp-groups": (*ALL, ("mean of the leaf, ms", "own_mean_s", 1e3), *PACKETS),
