@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 from spinewise.lab import commands, plan
+from spinewise.lab.checked import checked_plan
 from spinewise.shapes import Spec
 from spinewise.specs.spec import resolve
 
@@ -29,7 +30,7 @@ SPEC: Spec = {
 def planned(**tables: object) -> plan.Plan:
     spec = deepcopy(SPEC)
     spec.update(tables)  # type: ignore[typeddict-item]
-    return plan.plan_of(resolve(spec))
+    return checked_plan(resolve(spec))
 
 
 def lines(made: plan.Plan, program: str, node: str) -> list[str]:

@@ -55,7 +55,7 @@ def test_set_adds_the_next_item_of_a_list() -> None:
     with pytest.raises(sw.SpecError) as told:
         changed({"traffic": [{}]}, "traffic[5].load=1")
     assert told.value.value == "1"
-    assert told.value.allowed == "in place of 5 an index from 0 to 1, the last of which adds an item"
+    assert told.value.allowed == "an index from 0 to 1 (1 adds an item), not 5"
 
 
 def test_a_selector_of_an_override_may_be_a_list(tiny: Path) -> None:

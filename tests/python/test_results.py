@@ -189,7 +189,7 @@ def test_a_deadlock_is_said_in_a_sentence() -> None:
     assert found.deadlock == ["switch4->switch5", "switch5->switch4"]
     said = [line for line in run_tables.run_lines(result, found) if line.startswith("DEADLOCK")]
     assert len(said) == 1
-    assert "wait for each other on switch4->switch5, switch5->switch4" in said[0]
+    assert "wait for each other in a circle on switch4->switch5, switch5->switch4" in said[0]
 
 
 def test_what_faults_came_to_is_told() -> None:

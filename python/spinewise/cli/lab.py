@@ -17,7 +17,8 @@ from spinewise.lab import build, machine, measure, seen, show, state
 from spinewise.lab import cost as costs
 from spinewise.lab import sight as sights
 from spinewise.lab import study as studies
-from spinewise.lab.plan import Plan, Steering, checked_name, laid_out, name_of, plan_of
+from spinewise.lab.checked import checked_plan
+from spinewise.lab.plan import Plan, Steering, checked_name, name_of, plan_of
 from spinewise.measures.plain import without_nan
 from spinewise.runs import formats
 from spinewise.runs.folder import new_results
@@ -32,7 +33,7 @@ from spinewise.writing import write_json
 def planned(args: argparse.Namespace) -> tuple[Spec, Plan]:
     """The resolved spec, and its lab."""
     given = resolve(load(args.spec, args.set), seed=getattr(args, "seed", None))
-    return given, plan_of(given, args.name, args.factor, steering_of(args))
+    return given, checked_plan(given, args.name, args.factor, steering_of(args))
 
 
 @contextmanager
@@ -177,7 +178,7 @@ def sight(args: argparse.Namespace) -> int:
     plans = {}
     for variant in variants:
         resolved = resolve(variant.apply(given), seed=args.seed)
-        made = replace(plan_of(resolved, args.name, args.factor, "always"), sight_ms=sights.STEP_MS)
+        made = replace(checked_plan(resolved, args.name, args.factor, "always"), sight_ms=sights.STEP_MS)
         sights.quantity_of(made)
         plans[variant.label] = (resolved, made)
     machine.looked_at()
@@ -232,7 +233,7 @@ def cost(args: argparse.Namespace) -> int:
 def sensed(args: argparse.Namespace) -> int:
     """Show what the scheme of a run saw."""
     result = Result.read(args.run)
-    found, ways = seen.seen(result), seen.paths(laid_out(result.spec, "run"))
+    found, ways = seen.seen(result), seen.paths(plan_of(result.spec, "run"))
     if args.json:
         print_json({"seen": [asdict(one) for one in found], "paths": [asdict(one) for one in ways]})
     elif not found:

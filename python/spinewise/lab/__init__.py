@@ -5,6 +5,7 @@
 | `fit` | what a lab can build and what it cannot, before anything is touched |
 | `scale` | spec and lab at one scale: slower rates, longer times |
 | `plan` | namespaces, cables, addresses and queues, from a spec alone: needs no privilege |
+| `checked` | the plan, if the lab can do the faults and series of the spec, too |
 | `commands` | the plan as commands for iproute2 and values below /proc/sys/net |
 | `breaking` | faults of the spec as commands at their times |
 | `machine` | what this machine lacks for a lab |

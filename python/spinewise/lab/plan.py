@@ -161,20 +161,6 @@ def name_of(resolved: Spec) -> str:
 
 
 def plan_of(resolved: Spec, name: str | None = None, factor: int | None = None, steering: Steering = "needed") -> Plan:
-    """The lab of a resolved spec, whose faults and series it can do, too.
-
-    Raises:
-        SpecError: the lab cannot build it, or do what its runs need; the error says why.
-    """
-    from spinewise.lab import breaking  # noqa: PLC0415 - it needs plans
-
-    made = laid_out(resolved, name, factor, steering)
-    fit.check_series(made.spec)
-    breaking.deeds(made)
-    return made
-
-
-def laid_out(resolved: Spec, name: str | None = None, factor: int | None = None, steering: Steering = "needed") -> Plan:
     """The lab of a resolved spec, as far as it is built.
 
     Raises:

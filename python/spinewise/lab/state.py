@@ -19,7 +19,7 @@ from typing import cast
 
 from spinewise.errors import SpecError
 from spinewise.lab.machine import NAMESPACES
-from spinewise.lab.plan import PREFIX, Plan, laid_out, prefix
+from spinewise.lab.plan import PREFIX, Plan, plan_of, prefix
 from spinewise.shapes import Spec
 
 ROOT = Path("/run/spinewise/labs")
@@ -45,7 +45,7 @@ class Kept:
 
     def plan(self) -> Plan:
         """The plan from which it was built."""
-        return laid_out(self.spec, self.name, self.factor)
+        return plan_of(self.spec, self.name, self.factor)
 
 
 def record(name: str) -> Path:

@@ -19,8 +19,9 @@ from spinewise.comparison.measured import measure as measured_of
 from spinewise.comparison.plan import RUNS, run_name
 from spinewise.errors import SpecError
 from spinewise.lab import fit, measure
+from spinewise.lab.checked import checked_plan
 from spinewise.lab.holes import Goodput, Hole, goodput_of, hole_of
-from spinewise.lab.plan import Plan, Steering, plan_of
+from spinewise.lab.plan import Plan, Steering
 from spinewise.lab.seen import paths
 from spinewise.magnitudes import PS_PER_SECOND
 from spinewise.measures import stats
@@ -281,7 +282,8 @@ def planned(spec: Spec, variants: Sequence[Variant], seeds: Sequence[int], labs:
         for variant in (*variants[turn:], *variants[:turn]):
             try:
                 given = resolve(variant.apply(spec), seed=seed)
-                found[variant.label, None, seed] = Run(variant, given, plan_of(given, labs.name, labs.factor, steering))
+                made = checked_plan(given, labs.name, labs.factor, steering)
+                found[variant.label, None, seed] = Run(variant, given, made)
             except SpecError as error:
                 hint = f"scheme {variant.label}" + (f"; {error.hint}" if error.hint else "")
                 raise SpecError(error.key, error.value, error.allowed, hint) from None
