@@ -54,7 +54,7 @@ def by_the_failure(curve: str, measured: Measured) -> Verdict:
 EXPERIMENT = Experiment(
     id="lbsp-pointer",
     figures=("pointer",),
-    title="Own addition to Fig. 7a: LBSP by who shares a pointer of its round robin",
+    title="Own addition to Fig. 7a: LBSP by pointer",
     setup="that of Fig. 7a under Reno: a 16-ary fat-tree, flows of 100 MB, a link down or none",
     runs=runs,
     measure=measure,
