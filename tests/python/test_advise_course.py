@@ -169,7 +169,7 @@ class Given(Trials):
 
 
 def given_cost(label: str, seed: int) -> tuple[float, str]:
-    """ECMP and WCMP are alike but for a timeout on some seeds: as many, but others."""
+    """ECMP and WCMP differ only by a timeout on some seeds: on as many, but others."""
     cost = 1.0 + 0.01 * (seed * 7 % 11)
     if label == "rps":
         return 1.05 * cost, f"rps {seed}"

@@ -136,7 +136,7 @@ def test_a_threshold_that_marked_nothing_is_told_of_runs_of_some_length() -> Non
     ],
     ids=str,
 )
-def test_transports_read_marks_as_the_engine_sends_them(transport: dict[str, Any]) -> None:
+def test_transports_read_marks_as_the_engine_sends_them(transport: dict[str, object]) -> None:
     """The packets of a transport that reads no marks cannot be marked; those of others are, as six senders meet."""
     fabric = {"leaves": 2, "spines": 2, "hosts_per_leaf": 4, "host_rate_gbps": 100, "fabric_rate_gbps": 100}
     burst = {"kind": "incast", "receiver": 0, "senders": 6, "size_bytes": 2_000_000}

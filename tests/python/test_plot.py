@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -16,7 +16,7 @@ from spinewise.figures.kinds import UnfitError
 from spinewise.measures.report import Report
 
 FLOWS = "src,dst,size_bytes,start_ns\n0,2,200000,0\n1,3,100000,0\n"
-FAULTY: dict[str, Any] = {
+FAULTY: dict[str, object] = {
     "topology": {"leaves": 2, "spines": 2, "hosts_per_leaf": 2},
     "traffic": [{"kind": "permutation", "size_bytes": 200_000}],
     "fault": [{"kind": "down", "switch": "spine0", "at_us": 5, "until_us": 50}],

@@ -51,7 +51,7 @@ def effects(
         schemes: the number of schemes of which effects are told, the answers at all levels.
     """
     others = [aim for aim in everybody(mine) if aim not in asked]
-    confidence = 1.0 - (1.0 - stats.CONFIDENCE) / max(len(others) * schemes, 1)
+    confidence = 1.0 - stats.error_each(len(others) * schemes)
     made = (effect(aim, mine, today, confidence) for aim in others)
     return [one for one in made if one is not None]
 

@@ -326,7 +326,7 @@ def regrets(
     """
     sign = -1.0 if more_is_better else 1.0
     alone = stats.CONFIDENCE
-    together = 1.0 - (1.0 - alone) / max(comparisons, 1)
+    together = 1.0 - stats.error_each(comparisons)
     logs = {scheme: np.log(np.asarray(found, dtype=np.float64)) for scheme, found in costs.items()}
     best = min(logs, key=lambda scheme: float(logs[scheme].mean()))
     made = []

@@ -347,7 +347,7 @@ def surely_less(
 ) -> bool:
     """Whether the first of a pair is surely less than the second, corrected for the number of judged schemes."""
     one, other = ([asked.value(cell) for cell in comparison.at(label, load)] for label in pair)
-    return stats.is_less(one, other, (1.0 - stats.CONFIDENCE) / max(judged - 1, 1))
+    return stats.is_less(one, other, stats.error_each(judged - 1))
 
 
 def apart_from_first(comparison: Comparison, asked: Question, load: float | None) -> list[str]:

@@ -112,6 +112,11 @@ class Interval(Around):
         return self.n >= 2 and (self.low > 0.0 or self.high < 0.0)
 
 
+def error_each(comparisons: int) -> float:
+    """The error of each of several comparisons that together are wrong with that of one (Bonferroni)."""
+    return (1.0 - CONFIDENCE) / max(comparisons, 1)
+
+
 def t_interval(values: Floats, confidence: float = CONFIDENCE) -> Interval:
     """Mean ± t·s/√n (Student, two-sided) over independent repeats; NaN values do not count."""
     array = np.asarray(values, dtype=np.float64)
