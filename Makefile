@@ -21,7 +21,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 RUST_SOURCES := Cargo.toml $(wildcard Cargo.lock) \
 	$(shell find crates/policy crates/sim crates/py -type f \( -path '*/src/*' -o -name 'Cargo.toml' -o -name 'build.rs' \) 2>/dev/null)
 
-.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab test-agent compiled compiled-agent fuzz site wheel check fmt lint bench docs clean tools
+.PHONY: help install build quick agent demo demo-lbsp demo-selb test test-rust test-python test-tools test-browser test-lab test-lab-agents test-agent datapath-tools compiled compiled-agent fuzz site wheel check fmt lint bench docs clean tools
 
 help: ## Show this list
 	@echo "Targets:"
@@ -86,9 +86,12 @@ quick: $(VENV)/.stamp-quick ## Build the engine fast, for trying a change; `make
 	@PIP_QUIET=1 $(BIN)/maturin develop --profile quick --skip-install --quiet
 	@touch -t 200001010000 $(CORE)
 
-agent: $(VENV)/.stamp-tools ## Build the agent for real hosts with its data path: needs clang, libelf and zlib
+# What compiles the data path.
+datapath-tools: $(VENV)/.stamp-tools
 	@command -v clang >/dev/null && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ] \
 	  || { echo "missing: apt-get install clang libelf-dev zlib1g-dev" >&2; exit 1; }
+
+agent: datapath-tools ## Build the agent for real hosts with its data path: needs clang, libelf and zlib
 	cargo build --profile quick --quiet -p spinewise-agent --features datapath
 	@echo "built: $(CARGO_TARGET_DIR)/quick/spinewise-agent"
 
@@ -147,15 +150,21 @@ test: test-rust test-python ## Every test, Rust and Python
 test-browser: build ## Pages of `report` in headless Chromium: needs chromium and chromedriver (apt-get install chromium-driver)
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null \
 	  || { echo "missing: chromium and chromedriver: apt-get install chromium chromium-driver" >&2; exit 1; }
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/browser
 
 test-lab: build ## Labs of network namespaces on this machine: needs root
 	@unshare --net true 2>/dev/null || { echo "missing: the privilege to make network namespaces (root)" >&2; exit 1; }
-	$(BIN)/python -m pytest tests/lab/test_on_linux.py
-	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory agent && $(BIN)/python -m pytest tests/lab/test_agents.py; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/lab/test_on_linux.py
+	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory test-lab-agents; \
 	else echo "NOTE: no clang, so there is no agent, and its tests do not run" >&2; fi
 
-test-agent: agent ## The agent between network namespaces and in the kernel: needs root
+# The agent as tests of Rust have it: with assertions, and compiled with them.
+test-lab-agents: build datapath-tools
+	cargo build --quiet -p spinewise-agent --features datapath
+	SPINEWISE_AGENT=$(CARGO_TARGET_DIR)/debug/spinewise-agent \
+	  $(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/lab/test_agents.py
+
+test-agent: datapath-tools ## The agent between network namespaces and in the kernel: needs root
 	@unshare --net true 2>/dev/null || { echo "missing: the privilege to make network namespaces (root)" >&2; exit 1; }
 	cargo test --quiet -p spinewise-agent --features datapath --test fabric -- --test-threads=1
 
@@ -166,7 +175,7 @@ compiled: $(VENV)/.stamp-tools
 	cargo test --workspace --no-run --quiet
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 
-compiled-agent: agent
+compiled-agent: datapath-tools
 	cargo test --quiet -p spinewise-agent --features datapath --test fabric --no-run
 
 lint: build

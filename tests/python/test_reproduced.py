@@ -185,7 +185,8 @@ def test_pages_and_figures_are_current() -> None:
     assert made(ROOT, "--check").returncode == 0
 
 
-def test_a_number_changed_by_hand_a_missing_figure_and_one_too_many_are_told(checkout: Path) -> None:
+def test_what_was_changed_by_hand_is_told_and_made_again(checkout: Path) -> None:
+    """A number, a verdict of other checks than those of now, a missing figure, another's figure, one too many."""
     page = checkout / reproduced.FOLDER / "pdlb.md"
     usual = page.read_text()
     number = re.search(r"\d\.\d+ against", usual)
@@ -196,12 +197,15 @@ def test_a_number_changed_by_hand_a_missing_figure_and_one_too_many_are_told(che
     (checkout / reproduced.PICTURES / "mine.png").write_bytes(b"mine")
     other = next(path for path in sorted(missing.parent.glob("pdlb-10*.png")))
     shutil.copy(ROOT / "docs" / "demo.png", other)
+    verdicts = checkout / reproduced.EVIDENCE / "pdlb-7" / "evidence.json"
+    judged = verdicts.read_text()
+    verdicts.write_text(judged.replace('"not reproduced"', '"reproduced"'))
     told = made(checkout, "--check")
     assert told.returncode == 1
-    for path in (page, missing, other, missing.parent / "mine.png"):
+    for path in (page, verdicts, missing, other, missing.parent / "mine.png"):
         assert str(path.relative_to(checkout)) in told.stderr
     assert made(checkout).returncode == 0
-    assert page.read_text() == usual
+    assert (page.read_text(), verdicts.read_text()) == (usual, judged)
     assert made(checkout, "--check").returncode == 0
     assert not (missing.parent / "mine.png").exists()
     assert missing.stat().st_size < 60_000
@@ -216,16 +220,6 @@ def test_without_evidence_a_page_says_so_and_gives_no_number(checkout: Path) -> 
         assert cells_of(page) == [], path
         assert reproduced.NOT_YET in page
     assert len(awaiting(found)) == len(found.rows)
-
-
-def test_verdicts_follow_the_checks_of_now(checkout: Path) -> None:
-    """Evidence whose verdicts were written by other checks is judged again from its numbers."""
-    file = checkout / reproduced.EVIDENCE / "pdlb-7" / "evidence.json"
-    usual = file.read_text()
-    file.write_text(usual.replace('"not reproduced"', '"reproduced"'))
-    assert "pdlb-7/evidence.json" in made(checkout, "--check").stderr
-    assert made(checkout).returncode == 0
-    assert file.read_text() == usual
 
 
 def test_evidence_without_a_number_that_is_wanted_now_keeps_its_verdicts(checkout: Path) -> None:
