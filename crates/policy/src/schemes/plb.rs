@@ -28,6 +28,7 @@
 //! - A round ends with the acknowledgement of what had been sent when it began, under any congestion control.
 //! - A timeout that follows another before anything is acknowledged does not extend the pause (`tcp_enter_loss`; from
 //!   memory).
+//! - A timeout begins a pause also if a mark or a loss has already cut this window of data; in Linux it does not.
 //! - Those of [`crate::edge::label`].
 
 use crate::edge::label::{Heard, Label, Receiver};

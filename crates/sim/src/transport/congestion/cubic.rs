@@ -15,9 +15,8 @@
 //! draft-ietf-tcpm-rfc8312bis; a test compares mean windows with the RFC's tables 1 and 2.
 //!
 //! Departures:
-//! * §4.6 cuts the bytes in flight, or the window if that grows only while it is used. With selective acknowledgements
-//!   the bytes in flight are those up to the last one sent, whether they have arrived or not: here a loss cuts the
-//!   smaller of the two.
+//! * §4.6 cuts the bytes in flight, or the window if that grows only while it is used: here a loss cuts the smaller of
+//!   the two.
 //! * A mark cuts the window, as it does with `kind = "ecn"`, and leaves two segments; §4.6 lets marks go down to one.
 //! * A pause counts as unused if for more than a smoothed round trip nothing lets the window grow.
 //! * Slow start is that of RFC 5681, which §4.10 allows; it recommends HyStart++.

@@ -1,4 +1,7 @@
 //! TCP with ECN (RFC 3168): a mark halves the window as a loss does.
+//!
+//! Departure: without selective acknowledgements a loss in a window that a mark has cut cuts it again, where §6.1.2 asks
+//! for one cut of the two.
 
 use super::reno::Reno;
 use super::{About, Acked, Controller, Marks, NoKeys, Start, Window};

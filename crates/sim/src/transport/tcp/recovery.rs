@@ -134,9 +134,16 @@ impl TcpSender {
 
     /// The slow-start threshold after a loss, at least 2 SMSS. For Reno max(FlightSize / 2, 2 SMSS), RFC 5681 eq. (4),
     /// without what limited transmit has added (step 2 of §3.2).
+    ///
+    /// With selective acknowledgements all that is sent for what has arrived out of order is limited transmit (RFC 6675
+    /// §5 step 4.2): without it no more than a window is in flight, which is what Linux halves.
     pub(super) fn threshold(&mut self, config: &TcpConfig, now: Time) -> u64 {
         let mss = u64::from(config.mss);
-        let flight = self.flight().saturating_sub(u64::from(self.limited) * mss);
+        let flight = if config.recovery.has_sack() {
+            self.flight().min(self.window.cwnd)
+        } else {
+            self.flight().saturating_sub(u64::from(self.limited) * mss)
+        };
         self.control.on_loss(&config.control, &self.window, flight, now).max(2 * mss)
     }
 }

@@ -9,6 +9,7 @@
 //!   3).
 //! * After a timeout slow start fills in lost segments, lowest first (RFC 6675 §5.1 leaves this open).
 //! * SACK information is kept across a timeout: no receiver here discards data it has reported.
+//! * A rescue counts in the pipe like anything sent again, beside the segment that it repeats.
 
 use super::{AckOutcome, Segment, TcpSender};
 use crate::transport::config::{Recovery, TcpConfig};
@@ -56,8 +57,8 @@ pub struct SackSender {
     burst: u64,
     /// A recovery after a timeout is under way.
     after_timeout: bool,
-    /// RFC 6675's RescueRxt: the rescue of this recovery has been sent.
-    rescued: bool,
+    /// RFC 6675's RescueRxt: the rescue of this recovery waits until all below this byte is acknowledged.
+    rescue_from: u64,
     spurious: u32,
 }
 
@@ -69,7 +70,7 @@ impl SackSender {
         let (due, forced) = (None, false);
         let burst = if config.max_burst == 0 { u64::MAX } else { config.max_burst.into() };
         let mut sender =
-            Self { tcp, board, rack, due, forced, burst, after_timeout: false, rescued: false, spurious: 0 };
+            Self { tcp, board, rack, due, forced, burst, after_timeout: false, rescue_from: 0, spurious: 0 };
         sender.look_ahead(config);
         sender
     }
@@ -126,7 +127,7 @@ impl SackSender {
         let (number, retransmit) = match self.due {
             Some(Due::Again(number)) => (number, true),
             Some(Due::Rescue(number)) => {
-                self.rescued = true;
+                self.rescue_from = u64::MAX; // one in each recovery
                 (number, true)
             }
             Some(Due::New) | None => (self.board.end(), false),
@@ -329,8 +330,9 @@ impl SackSender {
         tcp.mark_loss();
         tcp.in_recovery = true;
         tcp.fast_retransmits += 1;
-        self.rescued = false;
         self.forced = true; // step (4.3)
+        let (seq, len) = self.board.bytes(self.board.first());
+        self.rescue_from = seq + len;
         self.board.rewind();
     }
 
@@ -365,7 +367,7 @@ impl SackSender {
     fn rules_3_and_4(&mut self) -> Option<Due> {
         match self.board.next_hole() {
             Some(number) => Some(Due::Again(number)),
-            None if self.rescued => None,
+            None if self.tcp.snd_una < self.rescue_from => None,
             None => self.board.last_hole().map(Due::Rescue),
         }
     }

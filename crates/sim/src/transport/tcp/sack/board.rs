@@ -112,6 +112,13 @@ impl Board {
         self.sacked
     }
 
+    /// The same in bytes: all are full, except perhaps the last one sent.
+    pub(super) fn sacked_bytes(&self) -> u64 {
+        let last = self.end().saturating_sub(1);
+        let short = if self.sacked > 0 && self.flags(last) & SACKED != 0 { self.mss - self.bytes(last).1 } else { 0 };
+        self.sacked * self.mss - short
+    }
+
     /// The number of the first outstanding segment.
     pub(super) fn first(&self) -> u64 {
         self.first

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `tcp_recovery.c`: time-based detection, reordering window by DSACK | [`Rack::window`], `detect` |
 //! | `tcp_output.c`: loss probe | `schedule_probe`, [`Rack::probes`] |
-//! | `tcp_input.c`: proportional rate reduction (RFC 6937, with RFC 9937's safe ACKs) | `reduce` |
+//! | `tcp_input.c`: proportional rate reduction (RFC 6937, with RFC 9937's RecoverFS and safe ACKs) | `reduce` |
 //! | `tcp_input.c`: undo by time stamps (RFC 3522, 4015) and by DSACK (RFC 3708), not after ECN-Echo | `undo` |
 //!
 //! Differences: the reduction begins from what is in flight, as in the RFC, where Linux takes the window; the minimum round
@@ -75,7 +75,7 @@ pub(super) struct Rack {
     sampled: bool,
     /// A recovery has just ended.
     left: bool,
-    /// RFC 6937: bytes delivered and sent in this recovery, and in flight when it began.
+    /// RFC 9937: bytes delivered and sent in this recovery, and in flight before the ACK with which it began.
     prr_delivered: u64,
     prr_out: u64,
     recover_fs: u64,
@@ -221,7 +221,7 @@ impl SackSender {
             self.undo();
         }
         self.probe_answered(config, now, ack, sack, before.una);
-        let lost = self.detect(config, now, ece);
+        let lost = self.detect(config, now, ece, delivered);
         self.reduce(config, delivered, advances && !lost);
         if delivered > 0 {
             self.schedule_probe(config, now);
@@ -229,8 +229,9 @@ impl SackSender {
     }
 
     /// RFC 8985 §6.2 step 5: marks lost segments, begins a recovery, arms the reordering timer. `ece`: an
-    /// acknowledgement with ECN-Echo is the reason to look. Returns whether anything was marked.
-    fn detect(&mut self, config: &TcpConfig, now: Time, ece: bool) -> bool {
+    /// acknowledgement with ECN-Echo is the reason to look; `delivered`: bytes that it reported. Returns whether anything
+    /// was marked.
+    fn detect(&mut self, config: &TcpConfig, now: Time, ece: bool, delivered: u64) -> bool {
         let Some(rack) = self.rack.as_deref_mut() else { return false };
         let recovers = self.tcp.in_recovery || self.after_timeout;
         let srtt = self.tcp.srtt().unwrap_or(Span::FOREVER);
@@ -252,16 +253,17 @@ impl SackSender {
         // What was marked in a recovery, and not sent again before its end, is lost still.
         if !recovers && (lost || self.board.next_lost().is_some()) {
             let before = (!ece && !self.tcp.is_cut_by_mark()).then(|| self.tcp.before_cut());
-            self.begin(before);
+            self.begin(before, delivered);
             self.enter_recovery(config, now);
         }
         lost
     }
 
-    /// A recovery begins. `before` is what it may return to.
-    fn begin(&mut self, before: Option<BeforeCut>) {
+    /// A recovery begins, after `delivered` bytes have arrived. `before` is what it may return to.
+    fn begin(&mut self, before: Option<BeforeCut>, delivered: u64) {
         let Some(rack) = self.rack.as_deref_mut() else { return };
-        (rack.prr_delivered, rack.prr_out, rack.recover_fs) = (0, 0, self.tcp.flight().max(1));
+        let in_flight = self.tcp.flight() - self.board.sacked_bytes() + delivered;
+        (rack.prr_delivered, rack.prr_out, rack.recover_fs) = (0, 0, in_flight.max(1));
         (rack.probe_end, rack.probe_at, rack.probing) = (None, Time::NEVER, false);
         let una = self.tcp.snd_una;
         rack.undo = Some(Undo { una, before, sent: 0, open: 0, first_at: Time::NEVER, first_end: 0 });
@@ -307,7 +309,7 @@ impl SackSender {
         if reorder {
             rack.reorder_at = Time::NEVER;
             let recovers = self.tcp.in_recovery;
-            self.detect(config, now, false);
+            self.detect(config, now, false, 0);
             // As in Linux: a recovery that begins here sends something, though nothing has arrived.
             if !recovers {
                 self.reduce(config, u64::from(config.mss), false);
@@ -324,7 +326,7 @@ impl SackSender {
     /// unless the window had been cut already.
     pub(super) fn rack_timeout(&mut self, config: &TcpConfig, now: Time, before: Option<BeforeCut>) {
         if before.is_some() {
-            self.begin(before);
+            self.begin(before, 0);
         }
         let Some(rack) = self.rack.as_deref_mut() else { return };
         let srtt = self.tcp.srtt().unwrap_or_default();

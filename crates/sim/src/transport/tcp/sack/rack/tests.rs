@@ -318,10 +318,10 @@ fn the_reduction_is_proportional() {
         ack(&mut s, &config, us(99 + to), 0, &[(1, to)]);
         sent.extend(send(&mut s, &config, us(99 + to)));
     }
-    // Two by limited transmit; then, of 22 in flight, 17 arrivals (from the third on) release 17 * 11 / 22, rounded. In
-    // the end the pipe is below half, because one was lost: one more fills it up.
+    // Two by limited transmit. Of the 20 in flight then, 17 arrive from the third on: the first 16 release 16 * 10 / 20.
+    // The last leaves the pipe at half, because one was lost, and releases none.
     assert_eq!(sent[..3], [20, 21, again(0)]);
-    assert_eq!((s.tcp.ssthresh(), s.board.pipe(), sent.len()), (11 * MSS, 11 * MSS, 2 + 8 + 1));
+    assert_eq!((s.tcp.ssthresh(), s.board.pipe(), sent.len()), (10 * MSS, 10 * MSS, 2 + 8));
 }
 
 #[test]
