@@ -236,13 +236,21 @@ def means(threads: int = 1, when: ThreadsWhen = "worth") -> str:
 
 
 def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int, int, int], object] | None:
-    """The engine's progress call as a `Progress`, with the facts that the engine need not repeat."""
+    """The engine's progress call as a `Progress`, with the facts that the engine need not repeat.
+
+    The engine reports zeros before the run, and again while it closes the account: then the last progress stands.
+    """
     if progress is None:
         return None
     horizon = int(float(resolved["run"]["until_us"]) * PS_PER_US)
 
+    latest = Progress(0, horizon, 0, 0, 0)
+
     def watch(simulated_ps: int, packet_hops: int, flows_open: int, flows_total: int) -> object:
-        return progress(Progress(simulated_ps, horizon, packet_hops, flows_open, flows_total))
+        nonlocal latest
+        if simulated_ps >= latest.simulated_ps:
+            latest = Progress(simulated_ps, horizon, packet_hops, flows_open, flows_total)
+        return progress(latest)
 
     return watch
 

@@ -108,6 +108,17 @@ def test_a_batch_with_a_budget_tells_what_is_left_of_it(
     assert "advise: 1 run · 10 packet-hops · at most 4min left" in capsys.readouterr().err
 
 
+def test_progress_never_goes_back() -> None:
+    """The engine has nothing to report while it closes the account of a run."""
+    seen: list[Progress] = []
+    watch = watcher({"run": {"until_us": 10.0}}, seen.append)
+    assert watch is not None
+    for told in ((0, 0, 0, 0), (5_000, 7, 1, 2), (0, 0, 0, 0)):
+        watch(*told)
+    assert [one.simulated_ps for one in seen] == [0, 5_000, 5_000]
+    assert seen[-1] == Progress(5_000, 10_000_000, 7, 1, 2)
+
+
 def test_progress_comes_from_real_runs(tiny: Path) -> None:
     seen: list[Progress] = []
     spec = sw.load(tiny, ["traffic[0].duration_us=1000000"])
