@@ -158,7 +158,7 @@ test-lab: build ## Labs of network namespaces on this machine: needs root
 	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory test-lab-agents; \
 	else echo "NOTE: no clang, so there is no agent, and its tests do not run" >&2; fi
 
-# The agent as tests of Rust have it: with assertions, and compiled with them.
+# The agent of the development profile, which `cargo test` has compiled most of.
 test-lab-agents: build datapath-tools
 	cargo build --quiet -p spinewise-agent --features datapath
 	SPINEWISE_AGENT=$(CARGO_TARGET_DIR)/debug/spinewise-agent \

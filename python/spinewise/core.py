@@ -243,7 +243,6 @@ def watcher(resolved: Spec, progress: ProgressHook | None) -> Callable[[int, int
     if progress is None:
         return None
     horizon = int(float(resolved["run"]["until_us"]) * PS_PER_US)
-
     latest = Progress(0, horizon, 0, 0, 0)
 
     def watch(simulated_ps: int, packet_hops: int, flows_open: int, flows_total: int) -> object:
